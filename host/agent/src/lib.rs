@@ -1,0 +1,1 @@
+//! Host logic (pure) and the daemon round it.

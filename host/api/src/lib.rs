@@ -1,0 +1,1 @@
+//! The HTTP contract: routes, bodies, problem details, spec parsing.

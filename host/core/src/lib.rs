@@ -1,0 +1,1 @@
+//! Command to fact to state; planner; engine; checker.

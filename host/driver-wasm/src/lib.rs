@@ -1,0 +1,1 @@
+//! The Wasm driver on wasmtime.

@@ -1,0 +1,1 @@
+//! The driver trait, a fake driver, the conformance suite.

@@ -1,0 +1,1 @@
+//! Durable ordered entries: memory, sled, faulty.

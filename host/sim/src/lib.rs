@@ -1,0 +1,1 @@
+//! Simulated cluster on virtual time.

@@ -1,0 +1,1 @@
+//! Names, ids, quantities, the job spec, phases, assignments and reports.
