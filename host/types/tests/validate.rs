@@ -64,6 +64,14 @@ fn what_is_not_carried_out_is_refused_by_name() {
         r#"{"kind":"service","engine":{"container":{"image":"x"}},"elastic":{"min":3,"max":2},
             "health":{"readiness":{"http":{"path":"/"}}},"service":{"route":{"host":"a"}},
             "update":{"canary":1},"capabilities":{"peers":true}}"#,
-        &expect_test::expect![[]],
+        &expect_test::expect![[r#"
+            /spec/engine/container the container engine is not carried out by this release -> leave it out
+            /spec/elastic/min min is larger than max -> exchange the two
+            /spec/elastic elastic sizing is not carried out by this release -> leave it out
+            /spec/health/readiness a probe is not carried out by this release -> leave it out
+            /spec/service/route a route is not carried out by this release -> leave it out
+            /spec/update/canary a canary is not carried out by this release -> leave it out
+            /spec/capabilities/peers connections between tasks is not carried out by this release -> leave it out
+        "#]],
     );
 }
