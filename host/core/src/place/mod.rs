@@ -149,7 +149,7 @@ impl Placer {
     }
 
     fn score(&self, state: &State, host: &Host, load: &HostLoad) -> Score {
-        Score::of(score::Input {
+        Score::of(&score::Input {
             host,
             load,
             ask: &self.ask,

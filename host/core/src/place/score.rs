@@ -34,13 +34,13 @@ pub(super) struct Input<'a> {
 }
 
 impl Score {
-    pub(super) fn of(input: Input<'_>) -> Self {
-        let used = used_permille(&input);
+    pub(super) fn of(input: &Input<'_>) -> Self {
+        let used = used_permille(input);
         let (crowd, load) = match input.strategy {
             Strategy::Binpack => (0, 1000 - used),
             Strategy::Spread => (input.same_job, used),
         };
-        Self { crowd, affinity: Reverse(affinity(&input)), load, host: input.host.id }
+        Self { crowd, affinity: Reverse(affinity(input)), load, host: input.host.id }
     }
 }
 

@@ -30,19 +30,18 @@ fn add_members(planner: &mut Planner, job: &Job) -> bool {
         return true;
     }
     let missing = hosts_without_member(planner, job);
-    let mut number = planner
+    let first = planner
         .state
         .tasks_of(job.uid, job.incarnation)
         .next_back()
         .map_or(0, |task| task.key.number.get() + 1);
-    let found = !missing.is_empty() || number > 0;
-    for host in missing {
+    let found = !missing.is_empty() || first > 0;
+    for (number, host) in (first..).zip(missing) {
         let task =
             TaskKey { job: job.uid, incarnation: job.incarnation, number: TaskNumber::new(number) };
         if !planner.propose(FactKind::TaskAdded { task, host }) {
             return false;
         }
-        number += 1;
     }
     if job.kind == Kind::Ops && found {
         return planner
