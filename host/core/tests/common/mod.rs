@@ -1,5 +1,6 @@
 //! A tiny world round the core for tests: one state, its journal, short ways to ask for things.
 #![allow(dead_code, unreachable_pub, reason = "each test target uses a part")]
+#![allow(clippy::panic, reason = "a broken law ends the test")]
 
 use pliant_core::{
     Answer, Command, Decision, DeleteJob, Engine, Expect, Fact, FactKind, Force, HostSilent,
