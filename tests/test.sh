@@ -48,6 +48,9 @@ run_nextest() {
     return 0
 }
 
+# sum_of: adds `1+2+3` from standard input; nothing is 0.
+sum_of() { local sum; read -r sum || sum=0; echo "$((${sum:-0}))"; }
+
 run_doc_tests() {
     # rustdoc builds each crate anew, so only crates that have a Rust block in their docs are asked.
     local crate name log
@@ -59,16 +62,14 @@ run_doc_tests() {
         heading "doc tests of $name"
         cargo test --locked --doc -p "$name" 2>&1 | tee "$log"
         local good bad
-        good=$(sed -nE 's/^test result: .* ([0-9]+) passed; .*/\1/p' "$log" | paste -sd+ | bc_or_zero)
-        bad=$(sed -nE 's/^test result: .* ([0-9]+) failed; .*/\1/p' "$log" | paste -sd+ | bc_or_zero)
+        good=$(sed -nE 's/^test result: .* ([0-9]+) passed; .*/\1/p' "$log" | paste -sd+ | sum_of)
+        bad=$(sed -nE 's/^test result: .* ([0-9]+) failed; .*/\1/p' "$log" | paste -sd+ | sum_of)
         grep -q '^test result:' "$log" || bad=$((bad + 1))
         passed=$((passed + good))
         failed=$((failed + bad))
     done
     rm -f "$log"
 }
-
-bc_or_zero() { local sum; read -r sum || sum=0; echo "$((${sum:-0}))"; }
 
 supply_chain() {
     if ! cargo deny --version >/dev/null 2>&1; then

@@ -1,0 +1,13 @@
+//! The rules of the project, as tests: what neither the compiler nor clippy can see.
+//! Not tests of what Pliant does. Each module is one rule and says where the rule comes from.
+
+mod dependencies;
+mod edges;
+mod guests;
+mod links;
+mod machine_paths;
+mod manifests;
+mod opening_lines;
+mod sizes;
+mod tree;
+mod words;
