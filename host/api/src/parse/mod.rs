@@ -19,6 +19,7 @@ pub use render::render;
 
 use pliant_types::codes::Code;
 use pliant_types::spec::Manifest;
+use pliant_types::validate;
 
 use crate::problem::FieldError;
 use node::Node;
@@ -91,11 +92,38 @@ impl ParsedJob {
         self.root.nearest(pointer).at
     }
 
+    /// What the rules over several fields say about it, with places; empty when all hold.
+    #[must_use]
+    pub fn problems(&self) -> Vec<SpecError> {
+        let metadata = &self.manifest.metadata;
+        let problems = validate::metadata("labels", &metadata.labels)
+            .into_iter()
+            .chain(validate::metadata("annotations", &metadata.annotations))
+            .chain(validate::spec(&self.manifest.spec));
+        let located = problems.map(|problem| {
+            let mut error = self.error(&problem.pointer, problem.message);
+            error.hint = Some(problem.hint);
+            SpecError { error, kind: problem.kind }
+        });
+        let mut located: Vec<SpecError> = located.collect();
+        located.sort_by_key(|found| (found.error.line, found.error.column));
+        located
+    }
+
     /// An error about a field, with its place.
     #[must_use]
     pub fn error(&self, pointer: &str, message: impl Into<String>) -> FieldError {
         FieldError::at(pointer, self.position(pointer), message)
     }
+}
+
+/// A broken rule and where it was broken.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SpecError {
+    /// Place, sentence, hint.
+    pub error: FieldError,
+    /// Whether it is a rule of the spec, or a thing that this release does not carry out.
+    pub kind: validate::ProblemKind,
 }
 
 /// A text that cannot be taken: every reason, in the order of the text.

@@ -3,7 +3,7 @@
 
 use std::fmt;
 
-use serde::de::{Deserialize, Deserializer, Error as _, MapAccess, SeqAccess, Visitor};
+use serde::de::{Deserialize, Deserializer, MapAccess, SeqAccess, Visitor};
 use serde_saphyr::options::DuplicateKeyPolicy;
 use serde_saphyr::{Location, Options, Spanned};
 
@@ -111,7 +111,7 @@ fn options() -> Options {
         max_documents: 1,
     };
     let mut options = serde_saphyr::options! {
-        budget: Some(budget),
+        budget: budget,
         duplicate_keys: DuplicateKeyPolicy::PassThrough,
         strict_booleans: true,
         with_snippet: false,
