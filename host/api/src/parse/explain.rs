@@ -35,7 +35,8 @@ pub fn explain(path: &str) -> Result<Explained, String> {
         let Some(field) = shape.fields().iter().find(|field| field.name == step) else {
             let place = if before.is_empty() { "a job document".to_owned() } else { before };
             let nearest = hint::nearest(step, shape.fields().iter().map(|field| field.name));
-            let hint = nearest.map_or(String::new(), |word| format!("; {}", hint::did_you_mean(word)));
+            let hint =
+                nearest.map_or(String::new(), |word| format!("; {}", hint::did_you_mean(word)));
             return Err(format!("there is no field `{step}` in {place}{hint}"));
         };
         shape = field.shape;

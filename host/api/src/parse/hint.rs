@@ -9,7 +9,9 @@ pub(crate) fn nearest<'a>(word: &str, known: impl Iterator<Item = &'a str>) -> O
     let word = plain(word);
     known
         .map(|candidate| (strsim::osa_distance(&word, &plain(candidate)), candidate))
-        .filter(|(distance, candidate)| *distance <= allowed_distance(candidate.len().min(word.len())))
+        .filter(|(distance, candidate)| {
+            *distance <= allowed_distance(candidate.len().min(word.len()))
+        })
         .min_by_key(|(distance, _)| *distance)
         .map(|(_, candidate)| candidate)
 }
@@ -38,7 +40,8 @@ pub(super) fn elsewhere(name: &str) -> Option<String> {
 
 fn search(fields: &[Field], path: &str, name: &str, places: &mut Vec<String>) {
     for field in fields {
-        let here = if path.is_empty() { field.name.to_owned() } else { format!("{path}.{}", field.name) };
+        let here =
+            if path.is_empty() { field.name.to_owned() } else { format!("{path}.{}", field.name) };
         if field.name == name && !matches!(field.shape, Shape::Ignored) {
             places.push(here.clone());
         }

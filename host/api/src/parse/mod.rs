@@ -196,17 +196,18 @@ fn yaml_documents(text: &str) -> Result<Vec<(&str, Tree)>, ParseFailure> {
 fn json(text: &str) -> Tree {
     if let Err(error) = serde_json::from_str::<serde::de::IgnoredAny>(text) {
         let count = |value: usize| u32::try_from(value).unwrap_or(u32::MAX);
-        let at = Position { line: count(error.line()), column: count(error.column()) };
+        let at = Position { line: count(error.line()), column: count(error.column().max(1)) };
         let message = error.to_string();
         let message = message.split(" at line ").next().unwrap_or(&message).to_owned();
         return Err(vec![FieldError::at("", at, message)]);
     }
-    yaml::read(text, 0).map_err(|error| vec![error])
+    yaml::read_json(text).map_err(|error| vec![error])
 }
 
 fn typed(root: &Node) -> Result<Manifest, Vec<FieldError>> {
     let json = walk::document(root)?;
     // The schema lets through exactly what the types take; a test holds the two together, and should
     // they ever differ, the user gets the types' own words.
-    serde_json::from_value(json).map_err(|error| vec![FieldError::at("", root.at, error.to_string())])
+    serde_json::from_value(json)
+        .map_err(|error| vec![FieldError::at("", root.at, error.to_string())])
 }

@@ -123,6 +123,9 @@ mod tests {
     fn pointers_are_shown_as_people_write_them() {
         assert_eq!(dotted(""), "");
         assert_eq!(dotted("/spec/ports/0/name"), "spec.ports[0].name");
-        assert_eq!(dotted("/metadata/labels/shop.example~1team"), "metadata.labels[\"shop.example/team\"]");
+        assert_eq!(
+            dotted("/metadata/labels/shop.example~1team"),
+            "metadata.labels[\"shop.example/team\"]"
+        );
     }
 }

@@ -58,7 +58,12 @@ pub(crate) const fn must(name: &'static str, doc: &'static str, shape: Shape) ->
 
 /// A field that answers carry and submissions may repeat.
 pub(crate) const fn server(name: &'static str) -> Field {
-    Field { name, doc: "Filled in by the server; ignored on input.", need: Need::May, shape: Shape::Ignored }
+    Field {
+        name,
+        doc: "Filled in by the server; ignored on input.",
+        need: Need::May,
+        shape: Shape::Ignored,
+    }
 }
 
 /// The check of a type that parses itself.
@@ -86,7 +91,11 @@ impl Shape {
             Self::Choice { words, fields } => {
                 let names: Vec<&str> = fields.iter().map(|field| field.name).collect();
                 let object = format!("an object with one of {}", names.join(", "));
-                if words.is_empty() { object } else { format!("one of {}, or {object}", words.join(", ")) }
+                if words.is_empty() {
+                    object
+                } else {
+                    format!("one of {}, or {object}", words.join(", "))
+                }
             }
             Self::Ignored => "anything".to_owned(),
         }

@@ -14,7 +14,8 @@ struct Lines<'a> {
 
 impl<'a> Lines<'a> {
     fn new(text: &'a str) -> Self {
-        let after = text.bytes().enumerate().filter(|(_, byte)| *byte == b'\n').map(|(at, _)| at + 1);
+        let after =
+            text.bytes().enumerate().filter(|(_, byte)| *byte == b'\n').map(|(at, _)| at + 1);
         Self { text, starts: std::iter::once(0).chain(after).collect() }
     }
 
@@ -41,7 +42,9 @@ pub(super) fn read(text: &str) -> Result<Node, Vec<FieldError>> {
         let at = error.span().map_or(0, |span| span.start);
         FieldError::at("", lines.position(at), error.message().to_owned())
     });
-    Err(located.collect())
+    let mut located: Vec<FieldError> = located.collect();
+    located.sort_by_key(|error| (error.line, error.column));
+    Err(located)
 }
 
 fn table_value(table: &DeTable<'_>, lines: &Lines<'_>) -> Value {

@@ -50,7 +50,11 @@ impl Walk {
                 self.word(node, text, words, shape)
             }
             (Shape::Integer { min, max }, Value::Integer(value)) => {
-                if (min..=max).contains(value) { number(*value) } else { self.wrong(node, shape) }
+                if (min..=max).contains(value) {
+                    number(*value)
+                } else {
+                    self.wrong(node, shape)
+                }
             }
             (Shape::Flag, Value::Flag(flag)) => Some(Json::Bool(*flag)),
             (Shape::Choice { fields, .. }, Value::Object(entries)) => {
@@ -76,9 +80,9 @@ impl Walk {
             }
         }
         for field in fields.iter().filter(|field| field.need == Need::Must) {
-            let written = entries.iter().any(|(key, child)| {
-                key.name == field.name && !matches!(child.value, Value::Null)
-            });
+            let written = entries
+                .iter()
+                .any(|(key, child)| key.name == field.name && !matches!(child.value, Value::Null));
             if !written {
                 self.error(node.at, format!("the field `{}` is missing", field.name), None);
             }
@@ -90,7 +94,8 @@ impl Walk {
     fn choice(&mut self, node: &Node, entries: &[(Key, Node)], fields: &[Field]) -> Option<Json> {
         let json = self.object(node, entries, fields);
         let known = json.as_object().map_or(0, Map::len);
-        let written = entries.iter().filter(|(_, child)| !matches!(child.value, Value::Null)).count();
+        let written =
+            entries.iter().filter(|(_, child)| !matches!(child.value, Value::Null)).count();
         if known == 1 {
             return Some(json);
         }

@@ -4,8 +4,8 @@
 use std::fmt;
 
 use serde::de::{Deserialize, Deserializer, MapAccess, SeqAccess, Visitor};
-use serde_saphyr::options::DuplicateKeyPolicy;
-use serde_saphyr::{Location, Options, Spanned};
+use serde_saphyr::options::{DuplicateKeyPolicy, MergeKeyPolicy};
+use serde_saphyr::{Error, Location, Options, Spanned};
 
 use super::node::{Key, Node, Position, Value};
 use super::{MAX_DEPTH, MAX_TEXT_BYTES};
@@ -102,13 +102,22 @@ impl<'de> Deserialize<'de> for Raw {
     }
 }
 
-fn options() -> Options {
+/// Which of the two languages a text is, for what differs between them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Dialect {
+    Yaml,
+    Json,
+}
+
+fn options(dialect: Dialect) -> Options {
     let budget = serde_saphyr::budget! {
         max_reader_input_bytes: Some(MAX_TEXT_BYTES),
         max_depth: MAX_DEPTH,
         max_aliases: MAX_ALIASES,
         max_nodes: MAX_NODES,
         max_documents: 1,
+        // YAML looks ahead 1,024 characters for the end of a key; JSON knows no such bound.
+        simple_key_max_lookahead: MAX_TEXT_BYTES,
     };
     let mut options = serde_saphyr::options! {
         budget: budget,
@@ -116,19 +125,61 @@ fn options() -> Options {
         strict_booleans: true,
         with_snippet: false,
     };
+    if dialect == Dialect::Json {
+        options.merge_keys = MergeKeyPolicy::AsOrdinary;
+    }
     options.alias_limits.max_total_replayed_events = MAX_NODES;
     options
 }
 
 /// Reads one document; `lines_before` is how many lines of the whole text come before it.
 pub(super) fn read(text: &str, lines_before: u32) -> Result<Node, FieldError> {
-    match serde_saphyr::from_str_with_options::<Spanned<Raw>>(text, options()) {
+    read_as(text, lines_before, Dialect::Yaml)
+}
+
+/// Reads a text that is known to be JSON.
+pub(super) fn read_json(text: &str) -> Result<Node, FieldError> {
+    match read_as(text, 0, Dialect::Json) {
+        Ok(node) => Ok(node),
+        // A little JSON is no YAML (a line break before a colon): it is read without places.
+        Err(error) => match serde_json::from_str::<Spanned<Raw>>(text) {
+            Ok(raw) if error.message != TOO_DEEP => Ok(node(raw, 0, START)),
+            _ => Err(error),
+        },
+    }
+}
+
+/// Where a text starts.
+const START: Position = Position { line: 1, column: 1 };
+/// Said of every text that breaks one of the limits above.
+const TOO_DEEP: &str =
+    "the text nests too deep, repeats too much by aliases or has too many values";
+
+fn read_as(text: &str, lines_before: u32, dialect: Dialect) -> Result<Node, FieldError> {
+    match serde_saphyr::from_str_with_options::<Spanned<Raw>>(text, options(dialect)) {
         Ok(raw) => Ok(node(raw, lines_before, Position { line: lines_before + 1, column: 1 })),
         Err(error) => {
             let at = error.location().map(|location| position(&location, lines_before));
-            Err(FieldError::at("", at.unwrap_or_default(), error.without_snippet().to_string()))
+            Err(FieldError::at("", at.unwrap_or_default(), said(&error)))
         }
     }
+}
+
+/// The parser's words without its own place, which does not know of the documents before.
+fn said(error: &serde_saphyr::Error) -> String {
+    let limit = matches!(
+        error.without_snippet(),
+        Error::Budget { .. }
+            | Error::AliasReplayLimitExceeded { .. }
+            | Error::AliasExpansionLimitExceeded { .. }
+            | Error::AliasReplayStackDepthExceeded { .. }
+    );
+    if limit {
+        return TOO_DEEP.to_owned();
+    }
+    let words = error.without_snippet().to_string();
+    let end = words.rfind(" at line ").unwrap_or(words.len());
+    words[..end].to_owned()
 }
 
 fn position(location: &Location, lines_before: u32) -> Position {
@@ -179,9 +230,9 @@ pub(super) fn documents(text: &str) -> Vec<Document<'_>> {
     let mut offset = 0;
     let mut empty = true;
     for (line, content) in (0u32..).zip(text.split_inclusive('\n')) {
-        let opens = content.strip_prefix("---").is_some_and(|rest| {
-            rest.is_empty() || rest.starts_with([' ', '\t', '\r', '\n'])
-        });
+        let opens = content
+            .strip_prefix("---")
+            .is_some_and(|rest| rest.is_empty() || rest.starts_with([' ', '\t', '\r', '\n']));
         if opens {
             if !empty {
                 documents.push(Document { text: &text[start..offset], lines_before: start_line });
@@ -222,8 +273,11 @@ mod tests {
     #[test]
     fn a_text_that_grows_by_aliases_is_refused() {
         let mut text = "a: &a [x, x, x, x, x, x, x, x]\n".to_owned();
-        for (new, old) in ["b", "c", "d", "e", "f", "g"].iter().zip(["a", "b", "c", "d", "e", "f"]) {
-            text += &format!("{new}: &{new} [*{old}, *{old}, *{old}, *{old}, *{old}, *{old}, *{old}]\n");
+        for (new, old) in ["b", "c", "d", "e", "f", "g"].iter().zip(["a", "b", "c", "d", "e", "f"])
+        {
+            text += &format!(
+                "{new}: &{new} [*{old}, *{old}, *{old}, *{old}, *{old}, *{old}, *{old}]\n"
+            );
         }
         assert!(read(&text, 0).is_err());
         assert!(read(&"[".repeat(10_000), 0).is_err());

@@ -56,13 +56,19 @@ const SPEC: &[Field] = &[
     may("priority", "0 to 100, higher first.", PRIORITY),
     may("engine", "What runs the tasks.", Shape::Choice { words: &[], fields: ENGINE }),
     may("env", "Environment variables.", Map { dropped: "" }),
-    may("config", "Settings that the guest reads by wasi:config; env for containers.", Map {
-        dropped: "",
-    }),
-    may("resources", "CPU and memory of one task.", Object(&[
-        may("cpu", "Share of a core, such as 500m or 2.", CPU),
-        may("memory", "Upper bound of the guest's memory, such as 64Mi.", MEMORY),
-    ])),
+    may(
+        "config",
+        "Settings that the guest reads by wasi:config; env for containers.",
+        Map { dropped: "" },
+    ),
+    may(
+        "resources",
+        "CPU and memory of one task.",
+        Object(&[
+            may("cpu", "Share of a core, such as 500m or 2.", CPU),
+            may("memory", "Upper bound of the guest's memory, such as 64Mi.", MEMORY),
+        ]),
+    ),
     may("ports", "Ports of one task, keyed by name.", List(&Object(PORTS))),
     may("mounts", "Directories of the host, keyed by target.", List(&Object(MOUNTS))),
     may("capabilities", "What else is granted; nothing by default.", Object(CAPABILITIES)),
@@ -78,31 +84,48 @@ const SPEC: &[Field] = &[
         "What a changed submission does to a running batch or ops job.",
         Words(OnResubmit::WORDS),
     ),
-    may("service", "How a service is reached.", Object(&[
-        may("route", "Host name and path that lead to it.", Object(&[
-            may("host", "Host name.", TEXT),
-            may("path", "Path prefix.", TEXT),
-        ])),
-        may("drain", "How long a task that left the endpoints may finish.", DURATION),
-    ])),
+    may(
+        "service",
+        "How a service is reached.",
+        Object(&[
+            may(
+                "route",
+                "Host name and path that lead to it.",
+                Object(&[may("host", "Host name.", TEXT), may("path", "Path prefix.", TEXT)]),
+            ),
+            may("drain", "How long a task that left the endpoints may finish.", DURATION),
+        ]),
+    ),
 ];
 
 const ENGINE: &[Field] = &[
-    may("wasm", "A component, or a core module of wasip1.", Object(&[
-        may("component", "oci://, https://, file:// or sha256:.", Text(parses::<Source>)),
-        may("args", "Arguments after the program's name.", TEXTS),
-        may("reuse", "Whether an HTTP instance serves more than one request.", Object(&[
-            may("maxRequests", "Requests that one instance serves.", COUNT),
-            may("maxIdle", "How long an instance waits for its next request.", DURATION),
-        ])),
-        may("isolation", "Which process the instances live in.", Words(Isolation::WORDS)),
-    ])),
-    may("container", "An OCI image.", Object(&[
-        may("image", "The image's reference.", TEXT),
-        may("command", "Replaces the image's entry point.", TEXTS),
-        may("args", "Replaces the image's arguments.", TEXTS),
-        may("user", "User or uid:gid inside.", TEXT),
-    ])),
+    may(
+        "wasm",
+        "A component, or a core module of wasip1.",
+        Object(&[
+            may("component", "oci://, https://, file:// or sha256:.", Text(parses::<Source>)),
+            may("args", "Arguments after the program's name.", TEXTS),
+            may(
+                "reuse",
+                "Whether an HTTP instance serves more than one request.",
+                Object(&[
+                    may("maxRequests", "Requests that one instance serves.", COUNT),
+                    may("maxIdle", "How long an instance waits for its next request.", DURATION),
+                ]),
+            ),
+            may("isolation", "Which process the instances live in.", Words(Isolation::WORDS)),
+        ]),
+    ),
+    may(
+        "container",
+        "An OCI image.",
+        Object(&[
+            may("image", "The image's reference.", TEXT),
+            may("command", "Replaces the image's entry point.", TEXTS),
+            may("args", "Replaces the image's arguments.", TEXTS),
+            may("user", "User or uid:gid inside.", TEXT),
+        ]),
+    ),
 ];
 
 const PORTS: &[Field] = &[
