@@ -1,5 +1,12 @@
 //! Data tests of job files: what is accepted, and the words, places and hints of every refusal.
 
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::needless_pass_by_value,
+    reason = "all of it is test code; clippy sees that only inside of test functions"
+)]
+
 use expect_test::{Expect, expect};
 use pliant_api::parse::{Format, ParsedJob, parse, render};
 

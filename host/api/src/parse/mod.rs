@@ -5,10 +5,12 @@
 
 mod explain;
 mod hint;
+mod json;
 mod node;
 mod render;
 mod schema;
 mod shape;
+mod text;
 mod toml;
 mod walk;
 mod yaml;
@@ -152,7 +154,7 @@ pub fn parse(text: &str, format: Format) -> Result<Vec<ParsedJob>, ParseFailure>
     }
     let documents = match format {
         Format::Yaml => yaml_documents(text)?,
-        Format::Json => vec![(text, json(text))],
+        Format::Json => vec![(text, json::read(text).map_err(|error| vec![error]))],
         Format::Toml => vec![(text, toml::read(text))],
     };
     if documents.is_empty() {
@@ -189,19 +191,6 @@ fn yaml_documents(text: &str) -> Result<Vec<(&str, Tree)>, ParseFailure> {
         (document.text, tree)
     });
     Ok(read.collect())
-}
-
-/// JSON is YAML, but not the other way round: the JSON crate says whether it is JSON, the YAML
-/// parser says where the values are.
-fn json(text: &str) -> Tree {
-    if let Err(error) = serde_json::from_str::<serde::de::IgnoredAny>(text) {
-        let count = |value: usize| u32::try_from(value).unwrap_or(u32::MAX);
-        let at = Position { line: count(error.line()), column: count(error.column().max(1)) };
-        let message = error.to_string();
-        let message = message.split(" at line ").next().unwrap_or(&message).to_owned();
-        return Err(vec![FieldError::at("", at, message)]);
-    }
-    yaml::read_json(text).map_err(|error| vec![error])
 }
 
 fn typed(root: &Node) -> Result<Manifest, Vec<FieldError>> {

@@ -4,29 +4,8 @@ use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
 use super::node::{Key, Node, Position, Value};
+use super::text::Lines;
 use crate::problem::FieldError;
-
-/// Byte offsets of line starts, to turn offsets into positions.
-struct Lines<'a> {
-    text: &'a str,
-    starts: Vec<usize>,
-}
-
-impl<'a> Lines<'a> {
-    fn new(text: &'a str) -> Self {
-        let after =
-            text.bytes().enumerate().filter(|(_, byte)| *byte == b'\n').map(|(at, _)| at + 1);
-        Self { text, starts: std::iter::once(0).chain(after).collect() }
-    }
-
-    fn position(&self, offset: usize) -> Position {
-        let line = self.starts.partition_point(|start| *start <= offset);
-        let start = self.starts[line - 1];
-        let before = self.text.get(start..offset).unwrap_or("").chars().count();
-        let count = |value: usize| u32::try_from(value).unwrap_or(u32::MAX);
-        Position { line: count(line), column: count(before + 1) }
-    }
-}
 
 /// Reads a whole text: one job.
 pub(super) fn read(text: &str) -> Result<Node, Vec<FieldError>> {

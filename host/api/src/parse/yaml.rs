@@ -1,10 +1,9 @@
-//! YAML text to nodes. The only module that knows the YAML crate; JSON text is read here too, after the
-//! JSON crate has found it to be JSON, because that crate does not say where values are.
+//! YAML text to nodes. Only this module and `render` know the YAML crate.
 
 use std::fmt;
 
 use serde::de::{Deserialize, Deserializer, MapAccess, SeqAccess, Visitor};
-use serde_saphyr::options::{DuplicateKeyPolicy, MergeKeyPolicy};
+use serde_saphyr::options::DuplicateKeyPolicy;
 use serde_saphyr::{Error, Location, Options, Spanned};
 
 use super::node::{Key, Node, Position, Value};
@@ -102,22 +101,13 @@ impl<'de> Deserialize<'de> for Raw {
     }
 }
 
-/// Which of the two languages a text is, for what differs between them.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Dialect {
-    Yaml,
-    Json,
-}
-
-fn options(dialect: Dialect) -> Options {
+fn options() -> Options {
     let budget = serde_saphyr::budget! {
         max_reader_input_bytes: Some(MAX_TEXT_BYTES),
         max_depth: MAX_DEPTH,
         max_aliases: MAX_ALIASES,
         max_nodes: MAX_NODES,
         max_documents: 1,
-        // YAML looks ahead 1,024 characters for the end of a key; JSON knows no such bound.
-        simple_key_max_lookahead: MAX_TEXT_BYTES,
     };
     let mut options = serde_saphyr::options! {
         budget: budget,
@@ -125,38 +115,17 @@ fn options(dialect: Dialect) -> Options {
         strict_booleans: true,
         with_snippet: false,
     };
-    if dialect == Dialect::Json {
-        options.merge_keys = MergeKeyPolicy::AsOrdinary;
-    }
     options.alias_limits.max_total_replayed_events = MAX_NODES;
     options
 }
 
-/// Reads one document; `lines_before` is how many lines of the whole text come before it.
-pub(super) fn read(text: &str, lines_before: u32) -> Result<Node, FieldError> {
-    read_as(text, lines_before, Dialect::Yaml)
-}
-
-/// Reads a text that is known to be JSON.
-pub(super) fn read_json(text: &str) -> Result<Node, FieldError> {
-    match read_as(text, 0, Dialect::Json) {
-        Ok(node) => Ok(node),
-        // A little JSON is no YAML (a line break before a colon): it is read without places.
-        Err(error) => match serde_json::from_str::<Spanned<Raw>>(text) {
-            Ok(raw) if error.message != TOO_DEEP => Ok(node(raw, 0, START)),
-            _ => Err(error),
-        },
-    }
-}
-
-/// Where a text starts.
-const START: Position = Position { line: 1, column: 1 };
 /// Said of every text that breaks one of the limits above.
-const TOO_DEEP: &str =
+const TOO_MUCH: &str =
     "the text nests too deep, repeats too much by aliases or has too many values";
 
-fn read_as(text: &str, lines_before: u32, dialect: Dialect) -> Result<Node, FieldError> {
-    match serde_saphyr::from_str_with_options::<Spanned<Raw>>(text, options(dialect)) {
+/// Reads one document; `lines_before` is how many lines of the whole text come before it.
+pub(super) fn read(text: &str, lines_before: u32) -> Result<Node, FieldError> {
+    match serde_saphyr::from_str_with_options::<Spanned<Raw>>(text, options()) {
         Ok(raw) => Ok(node(raw, lines_before, Position { line: lines_before + 1, column: 1 })),
         Err(error) => {
             let at = error.location().map(|location| position(&location, lines_before));
@@ -175,7 +144,7 @@ fn said(error: &serde_saphyr::Error) -> String {
             | Error::AliasReplayStackDepthExceeded { .. }
     );
     if limit {
-        return TOO_DEEP.to_owned();
+        return TOO_MUCH.to_owned();
     }
     let words = error.without_snippet().to_string();
     let end = words.rfind(" at line ").unwrap_or(words.len());
