@@ -9,6 +9,7 @@
 
 mod dependencies;
 mod edges;
+mod error_tables;
 mod guests;
 mod links;
 mod machine_paths;
