@@ -16,6 +16,10 @@ mod format;
 mod reader;
 mod space;
 
+#[cfg(any(test, feature = "conformance"))]
+pub mod conformance;
+#[cfg(feature = "sled")]
+pub mod durable;
 pub mod memory;
 
 pub use contract::*;

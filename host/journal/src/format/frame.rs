@@ -9,7 +9,7 @@
 //! 12 body
 //! ```
 
-use crate::{Damage, OpenError, Place, ReplayError};
+use crate::{Damage, OpenError, Place};
 
 /// Bytes before the body.
 pub(crate) const HEADER_BYTES: usize = 12;
@@ -36,11 +36,6 @@ impl FrameError {
             Self::Broken(why) => OpenError::Damaged(Damage { at, why }),
             Self::Newer(found) => OpenError::NewerFormat { at, found, known: FORMAT },
         }
-    }
-
-    /// As a failure of replay: a newer format cannot appear after a good open.
-    pub(crate) fn at_replay(self, at: Place) -> ReplayError {
-        ReplayError::Damaged(self.damage(at))
     }
 
     /// As a damage.
