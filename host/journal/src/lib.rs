@@ -20,7 +20,9 @@ mod space;
 pub mod conformance;
 #[cfg(feature = "sled")]
 pub mod durable;
+pub mod faulty;
 pub mod memory;
+pub mod store;
 
 pub use contract::*;
 pub use format::limits;

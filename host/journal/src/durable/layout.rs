@@ -48,7 +48,7 @@ impl Assembly {
         if chunk != self.next_chunk {
             return Err(format!("chunk {} is missing", self.next_chunk));
         }
-        if bytes.len() > CHUNK_BYTES || self.bytes.len() % CHUNK_BYTES != 0 {
+        if bytes.len() > CHUNK_BYTES || !self.bytes.len().is_multiple_of(CHUNK_BYTES) {
             return Err(format!("chunk {chunk} does not follow a full one of {CHUNK_BYTES} bytes"));
         }
         self.bytes.extend_from_slice(bytes);

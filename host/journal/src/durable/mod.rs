@@ -4,20 +4,25 @@
 
 mod appender;
 mod aside;
-mod engine;
-mod guarded;
-mod head;
-mod io;
+pub(crate) mod engine;
+pub(crate) mod guarded;
+pub(crate) mod head;
+mod inspect;
+pub(crate) mod io;
 mod layout;
-mod lock;
+pub(crate) mod lock;
 mod open;
+mod reading;
+mod salvage;
 mod shared;
 mod snapshots;
 mod space;
 pub(crate) mod vessel;
 pub(crate) mod walk;
 
+pub use inspect::{Inspection, dump, inspect};
 pub use open::{DurableOptions, DurableStore};
+pub use salvage::{SalvageError, Salvaged, salvage};
 pub use space::{Space, SpaceProbe, SystemSpace};
 
 #[cfg(test)]

@@ -1,6 +1,7 @@
 //! Opening the embedded journal: every guard in its order, then full verification.
 
 use std::{
+    collections::BTreeMap,
     path::{Path, PathBuf},
     sync::Arc,
     time::Duration,
@@ -20,8 +21,8 @@ use super::{
     walk::{read_meta, walk},
 };
 use crate::{
-    ClusterId, Damage, Digest, EngineError, OpenError, Opened, Opener, Place, Poison, Sequence,
-    SnapshotRef,
+    ClusterId, Damage, Digest, EngineError, Note, OpenError, Opened, Opener, Place, Poison,
+    Sequence, SnapshotRef,
     format::{chain::Chain, meta::Meta},
 };
 
@@ -110,15 +111,20 @@ fn open_locked(options: DurableOptions, lock: Arc<LockFile>) -> Result<Opened, O
     vessel.notes.extend(released);
 
     let meta = meta_of(&vessel.engine, &vessel.witness)?;
-    let (chain, hash_at_witness) = verify(&vessel.engine, &meta, vessel.witness.sequence)?;
+    let files = SnapshotFiles::open(&options.snapshots, meta.cluster, &mut vessel.notes)?;
+    let mut marks: BTreeMap<Sequence, Option<Digest>> =
+        files.list().iter().map(|snapshot| (snapshot.at, None)).collect();
+    marks.insert(vessel.witness.sequence, None);
+    let chain = verify(&vessel.engine, &meta, &mut marks)?;
     let recovered = Witness {
         cluster: meta.cluster,
         epoch: meta.epoch,
         sequence: chain.head(),
         hash: chain.hash(),
     };
-    judge_witness(&vessel.witness, &recovered, || Ok(hash_at_witness))?;
-    let files = SnapshotFiles::open(&options.snapshots, meta.cluster, &mut vessel.notes)?;
+    let hash_at_witness = marks.get(&vessel.witness.sequence).copied().flatten();
+    judge_witness(&vessel.witness, &recovered, hash_at_witness)?;
+    reject_foreign(&files, &marks, &mut vessel.notes)?;
     let snapshot = newest_fitting(&files, &meta, &chain)?;
 
     vessel.head.write_synced(&recovered, Stop::Unclean)?;
@@ -145,7 +151,7 @@ fn meta_of(engine: &Engine, witness: &Witness) -> Result<Meta, OpenError> {
             let meta = Meta::new(witness.cluster);
             let mut batch = sled::Batch::default();
             batch.insert(&META_KEY, meta.encode());
-            engine.commit(batch).map_err(first_commit_failed)?;
+            engine.commit(batch).map_err(|poison| first_commit_failed(&poison))?;
             meta
         }
         None => {
@@ -159,30 +165,46 @@ fn meta_of(engine: &Engine, witness: &Witness) -> Result<Meta, OpenError> {
     Err(OpenError::WrongCluster { expected: witness.cluster, found: meta.cluster })
 }
 
-fn first_commit_failed(poison: Poison) -> EngineError {
+fn first_commit_failed(poison: &Poison) -> EngineError {
     let source = std::io::Error::other(poison.to_string());
     EngineError::Io { what: "writing the first record".to_owned(), source }
 }
 
-/// Verifies everything; also gives the hash of the batch that the witness names.
+/// Verifies everything; also fills in the hashes of the marked batches that are there.
 fn verify(
     engine: &Engine,
     meta: &Meta,
-    witness: Sequence,
-) -> Result<(Chain, Option<Digest>), OpenError> {
+    marks: &mut BTreeMap<Sequence, Option<Digest>>,
+) -> Result<Chain, OpenError> {
     let mut chain = Chain::from(meta.cluster, meta.floor, meta.floor_hash);
-    let mut hash_at_witness = (witness == meta.floor).then_some(meta.floor_hash);
+    marks.entry(meta.floor).and_modify(|mark| *mark = Some(meta.floor_hash));
     walk(engine, &mut chain, |batch| {
-        if batch.sequence == witness {
-            hash_at_witness = Some(batch.hash);
-        }
+        marks.entry(batch.sequence).and_modify(|mark| *mark = Some(batch.hash));
         Ok(())
     })?;
     if chain.epoch() > meta.epoch {
         let why = format!("batch {} has epoch {}", chain.head(), chain.epoch());
         return Err(OpenError::Damaged(Damage::new(Place::Meta, why)));
     }
-    Ok((chain, hash_at_witness))
+    Ok(chain)
+}
+
+/// Moves snapshots aside that are of another history than the batches.
+fn reject_foreign(
+    files: &SnapshotFiles,
+    marks: &BTreeMap<Sequence, Option<Digest>>,
+    notes: &mut Vec<Note>,
+) -> Result<(), EngineError> {
+    for snapshot in files.list() {
+        let at = snapshot.at;
+        let is_foreign = |hash: &Digest| *hash != snapshot.chain;
+        if marks.get(&at).is_some_and(|mark| mark.as_ref().is_some_and(is_foreign)) {
+            files.reject(at)?;
+            let why = "it is of another batch than the one in the journal".to_owned();
+            notes.push(Note::SnapshotDamaged { at, why });
+        }
+    }
+    Ok(())
 }
 
 /// The newest snapshot that the batches go on from. After a trim there must be one.

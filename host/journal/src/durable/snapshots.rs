@@ -88,15 +88,19 @@ impl SnapshotFiles {
 
     /// Reads and verifies one.
     pub(crate) fn read(&self, at: Sequence) -> Result<Snapshot, SnapshotError> {
-        let path = self.path(at);
-        let bytes = fs::read(&path).map_err(doing(format!("reading {}", path.display())))?;
-        let damaged = |error: FrameError| SnapshotError::Damaged(error.damage(Place::Snapshot(at)));
-        let (cluster, snapshot) = snapshot::decode(bytes).map_err(damaged)?;
-        if cluster != self.cluster || snapshot.reference.at != at {
-            let why = format!("it is of batch {} of cluster {cluster}", snapshot.reference.at);
+        let (cluster, snapshot) = read_file(&self.dir, at)?;
+        if cluster != self.cluster {
+            let why = format!("it is of cluster {cluster}");
             return Err(SnapshotError::Damaged(Damage::new(Place::Snapshot(at), why)));
         }
         Ok(snapshot)
+    }
+
+    /// Moves one aside that turned out not to belong to this journal's history.
+    pub(crate) fn reject(&self, at: Sequence) -> Result<(), EngineError> {
+        rename_synced(&self.path(at), &self.path(at).with_extension("damaged"))?;
+        self.kept().retain(|kept| kept.at != at);
+        Ok(())
     }
 
     /// Moves the snapshots above a batch aside, for `salvage`.
@@ -119,12 +123,46 @@ impl SnapshotFiles {
     }
 
     fn path(&self, at: Sequence) -> PathBuf {
-        self.dir.join(format!("{:020}{SUFFIX}", at.0))
+        path_in(&self.dir, at)
     }
 
     fn kept(&self) -> MutexGuard<'_, Vec<SnapshotRef>> {
         self.kept.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+fn path_in(dir: &Path, at: Sequence) -> PathBuf {
+    dir.join(format!("{:020}{SUFFIX}", at.0))
+}
+
+/// Reads and verifies the file of one snapshot.
+fn read_file(dir: &Path, at: Sequence) -> Result<(ClusterId, Snapshot), SnapshotError> {
+    let path = path_in(dir, at);
+    let bytes = fs::read(&path).map_err(doing(format!("reading {}", path.display())))?;
+    let damaged = |error: FrameError| SnapshotError::Damaged(error.damage(Place::Snapshot(at)));
+    let (cluster, snapshot) = snapshot::decode(bytes).map_err(damaged)?;
+    if snapshot.reference.at != at {
+        let why = format!("it says that it is of batch {}", snapshot.reference.at);
+        return Err(SnapshotError::Damaged(Damage::new(Place::Snapshot(at), why)));
+    }
+    Ok((cluster, snapshot))
+}
+
+/// A snapshot and whose it is.
+pub(crate) type Owned = (ClusterId, SnapshotRef);
+
+/// All sound snapshots in a directory, oldest first, and what is broken. Touches nothing.
+pub(crate) fn verified_in(dir: &Path) -> Result<(Vec<Owned>, Vec<Damage>), EngineError> {
+    let (mut sound, mut broken) = (Vec::new(), Vec::new());
+    for at in sequences_in(dir)? {
+        match read_file(dir, at) {
+            Ok((cluster, snapshot)) => sound.push((cluster, snapshot.reference)),
+            Err(SnapshotError::Damaged(damage)) => broken.push(damage),
+            Err(SnapshotError::Engine(error)) => return Err(error),
+            Err(other) => broken.push(Damage::new(Place::Snapshot(at), other.to_string())),
+        }
+    }
+    Ok((sound, broken))
 }
 
 fn sequences_in(dir: &Path) -> Result<Vec<Sequence>, EngineError> {

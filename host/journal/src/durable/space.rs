@@ -60,7 +60,7 @@ pub(crate) struct Ballast {
 /// Ballast is laid down only where it is less than this part of the free space.
 const MAX_PART_OF_FREE: u64 = 8;
 
-const BLOCK: [u8; 64 * 1024] = [0xb5; 64 * 1024];
+static BLOCK: [u8; 64 * 1024] = [0xb5; 64 * 1024];
 
 impl Ballast {
     /// Ballast of this size in a directory; nothing is touched yet.

@@ -158,7 +158,7 @@ fn begin(
 pub(crate) fn judge_witness(
     witness: &Witness,
     recovered: &Witness,
-    hash_at_witness: impl FnOnce() -> Result<Option<Digest>, EngineError>,
+    hash_at_witness: Option<Digest>,
 ) -> Result<(), OpenError> {
     if witness.sequence > recovered.sequence {
         return Err(OpenError::Regressed { witness: witness.sequence, found: recovered.sequence });
@@ -167,7 +167,7 @@ pub(crate) fn judge_witness(
         let why = format!("epoch {} began, the store says {}", witness.epoch, recovered.epoch);
         return Err(OpenError::Damaged(Damage::new(Place::Meta, why)));
     }
-    match hash_at_witness()? {
+    match hash_at_witness {
         Some(hash) if hash != witness.hash => {
             let why = "it is not the batch that was acknowledged";
             Err(OpenError::Damaged(Damage::new(Place::Batch(witness.sequence), why)))

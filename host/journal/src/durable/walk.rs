@@ -45,7 +45,7 @@ impl From<Break> for OpenError {
 }
 
 impl Break {
-    fn at(place: Place, error: FrameError) -> Self {
+    pub(crate) fn at(place: Place, error: FrameError) -> Self {
         match error {
             FrameError::Newer(found) => Self::Newer(place, found),
             broken @ FrameError::Broken(_) => Self::Damaged(broken.damage(place)),
