@@ -23,7 +23,6 @@ use crate::{
 const MAGIC: Magic = *b"PLJH";
 const SLOT_BYTES: usize = frame::HEADER_BYTES + 72;
 const SLOT_DISTANCE_BYTES: u64 = 4_096;
-const CLEAN: u16 = 1;
 /// How long a written witness may stay unsynced (design chapter 13, guard 5).
 const SYNC_EVERY: Duration = Duration::from_secs(1);
 
@@ -36,11 +35,23 @@ pub(crate) struct Witness {
     pub(crate) hash: Digest,
 }
 
-/// How the last writer left.
+/// How the last writer left; the number is what the frame's flags hold.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u16)]
 pub(crate) enum Stop {
-    Clean,
-    Unclean,
+    /// While it made the store for the first time: nothing was ever acknowledged from it.
+    Making = 0,
+    Clean = 1,
+    Unclean = 2,
+}
+
+impl Stop {
+    fn from_flags(flags: u16) -> Result<Self, FrameError> {
+        [Self::Making, Self::Clean, Self::Unclean]
+            .into_iter()
+            .find(|stop| *stop as u16 == flags)
+            .ok_or_else(|| FrameError::Broken(format!("its flags are {flags}")))
+    }
 }
 
 /// What the file says.
@@ -72,8 +83,7 @@ pub(crate) fn read(path: &Path) -> Result<Option<Found>, OpenError> {
 }
 
 fn encode(witness: &Witness, stop: Stop, count: u64) -> Vec<u8> {
-    let flags = if stop == Stop::Clean { CLEAN } else { 0 };
-    let mut bytes = frame::begin(MAGIC, flags, SLOT_BYTES - frame::HEADER_BYTES);
+    let mut bytes = frame::begin(MAGIC, stop as u16, SLOT_BYTES - frame::HEADER_BYTES);
     bytes.extend_from_slice(&witness.cluster.0);
     bytes.extend_from_slice(&witness.epoch.0.to_le_bytes());
     bytes.extend_from_slice(&witness.sequence.0.to_le_bytes());
@@ -91,8 +101,7 @@ fn decode(bytes: &[u8]) -> Result<Found, FrameError> {
         sequence: Sequence(reader.u64()?),
         hash: Digest(reader.array()?),
     };
-    let stop = if flags & CLEAN == CLEAN { Stop::Clean } else { Stop::Unclean };
-    Ok(Found { witness, stop, count: reader.u64()? })
+    Ok(Found { witness, stop: Stop::from_flags(flags)?, count: reader.u64()? })
 }
 
 /// Writes the file and keeps a thread that syncs it.

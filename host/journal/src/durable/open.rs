@@ -110,7 +110,7 @@ fn open_locked(options: DurableOptions, lock: Arc<LockFile>) -> Result<Opened, O
     let mut vessel = Vessel::open(&options.dir, lock, options.cluster, &*options.probe)?;
     vessel.notes.extend(released);
 
-    let meta = meta_of(&vessel.engine, &vessel.witness)?;
+    let meta = meta_of(&vessel.engine, &vessel.witness, vessel.stop)?;
     let files = SnapshotFiles::open(&options.snapshots, meta.cluster, &mut vessel.notes)?;
     let mut marks: BTreeMap<Sequence, Option<Digest>> =
         files.list().iter().map(|snapshot| (snapshot.at, None)).collect();
@@ -137,22 +137,26 @@ fn open_locked(options: DurableOptions, lock: Arc<LockFile>) -> Result<Opened, O
         floor: meta.floor,
         epoch: meta.epoch,
         snapshot,
-        clean: vessel.stop == Stop::Clean,
+        clean: vessel.stop != Stop::Unclean,
         notes: vessel.notes,
         journal: Box::new(DurableJournal::new(port, vessel.head, vessel.lock, options)),
     })
 }
 
 /// The meta record, which is written if the store and its witness are new.
-fn meta_of(engine: &Engine, witness: &Witness) -> Result<Meta, OpenError> {
+fn meta_of(engine: &Engine, witness: &Witness, stop: Stop) -> Result<Meta, OpenError> {
     let meta = match read_meta(engine)? {
         Some(meta) => meta,
-        None if witness.sequence == Sequence::ZERO && witness.epoch.0 == 0 => {
+        None if stop == Stop::Making => {
             let meta = Meta::new(witness.cluster);
             let mut batch = sled::Batch::default();
             batch.insert(&META_KEY, meta.encode());
             engine.commit(batch).map_err(|poison| first_commit_failed(&poison))?;
             meta
+        }
+        None if witness.sequence == Sequence::ZERO => {
+            let why = "it is missing, and so is everything else";
+            return Err(OpenError::Damaged(Damage::new(Place::Meta, why)));
         }
         None => {
             let (witness, found) = (witness.sequence, Sequence::ZERO);

@@ -10,7 +10,7 @@ use super::{
     aside,
     engine::{self, Engine},
     head::{self, Found, HeadFile, Stop, Witness},
-    io::{make_dir, names_in, rename_synced, sync_dir, sync_parent},
+    io::{make_dir, names_in, remove_dir, rename_synced, sync_dir, sync_parent},
     lock::LockFile,
     space::SpaceProbe,
 };
@@ -83,19 +83,27 @@ impl Vessel {
         let found = read_head(&layout)?;
         let (witness, stop) = match &found {
             Some(found) => (judge_cluster(found, cluster)?, found.stop),
-            None => (begin(&layout, cluster, &mut notes)?, Stop::Clean),
+            None => (begin(&layout, cluster)?, Stop::Making),
         };
         let mut head = HeadFile::open(&layout.head(), found.as_ref())?;
         if found.is_none() {
             // The witness exists before the store: a store without one has lost it.
-            head.write_synced(&witness, Stop::Unclean)?;
+            head.write_synced(&witness, Stop::Making)?;
             sync_dir(dir)?;
             sync_parent(dir)?;
         }
-        if stop == Stop::Unclean {
-            let space = super::space::ask(probe, dir)?;
-            notes.extend(aside::copy(&layout.store(), &layout.aside(), space)?);
-            engine::forget_cached(&layout.store())?;
+        match stop {
+            Stop::Clean => {}
+            Stop::Making => {
+                // The engine cannot open what it has half made. Nothing was acknowledged yet.
+                remove_dir(&layout.store())?;
+                notes.push(Note::Created);
+            }
+            Stop::Unclean => {
+                let space = super::space::ask(probe, dir)?;
+                notes.extend(aside::copy(&layout.store(), &layout.aside(), space)?);
+                engine::forget_cached(&layout.store())?;
+            }
         }
         let engine = Engine::open(&layout.store(), &mut notes)?;
         Ok(Self { lock, engine, head, witness, stop, notes })
@@ -139,16 +147,11 @@ fn judge_cluster(found: &Found, cluster: Option<ClusterId>) -> Result<Witness, O
 }
 
 /// The witness of a directory that has none: it must be new.
-fn begin(
-    layout: &Layout<'_>,
-    cluster: Option<ClusterId>,
-    notes: &mut Vec<Note>,
-) -> Result<Witness, OpenError> {
+fn begin(layout: &Layout<'_>, cluster: Option<ClusterId>) -> Result<Witness, OpenError> {
     if !layout.is_new()? {
         let why = "it is gone, but there is a store";
         return Err(OpenError::Damaged(Damage::new(Place::Head, why)));
     }
-    notes.push(Note::Created);
     let cluster = cluster.map_or_else(super::io::random_cluster, Ok)?;
     let (epoch, sequence) = (Epoch::ZERO, Sequence::ZERO);
     Ok(Witness { cluster, epoch, sequence, hash: Digest::GENESIS })

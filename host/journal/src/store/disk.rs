@@ -71,10 +71,16 @@ fn open_locked(options: &MapOptions, lock: Arc<LockFile>) -> Result<OpenedMap, O
     let (entries, found) = read_all(&vessel.engine)?;
     let record = match found {
         Some(record) => record,
-        None if vessel.witness.sequence == Sequence::ZERO => Record::new(vessel.witness.cluster),
+        None if vessel.stop == Stop::Making => {
+            let record = Record::new(vessel.witness.cluster);
+            let mut batch = sled::Batch::default();
+            batch.insert(&RECORD_KEY, record.encode());
+            vessel.engine.commit(batch).map_err(unusable)?;
+            record
+        }
         None => {
-            let (witness, found) = (vessel.witness.sequence, Sequence::ZERO);
-            return Err(OpenError::Regressed { witness, found });
+            let why = "it is missing, and so is everything else";
+            return Err(OpenError::Damaged(Damage::new(Place::Meta, why)));
         }
     };
     let recovered = witness_of(&record);
@@ -90,7 +96,7 @@ fn open_locked(options: &MapOptions, lock: Arc<LockFile>) -> Result<OpenedMap, O
         record,
         limit: options.limit,
     };
-    let clean = vessel.stop == Stop::Clean;
+    let clean = vessel.stop != Stop::Unclean;
     Ok(OpenedMap { map: DurableMap::new(entries, Box::new(backing)), clean, notes: vessel.notes })
 }
 

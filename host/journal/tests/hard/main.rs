@@ -1,0 +1,13 @@
+//! What only a disk can show: `kill -9`, power cuts, damaged files, two processes, a full disk, and
+//! that start-up does not grow. One binary, because each test starts it again as the child that is
+//! killed.
+
+mod child;
+mod damage;
+mod growth;
+mod model;
+mod power;
+mod processes;
+mod rig;
+mod sigkill;
+mod space;
