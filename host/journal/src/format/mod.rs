@@ -1,5 +1,7 @@
 //! How bytes are laid out, the same for memory and disk. No I/O.
 
+#![cfg_attr(not(feature = "sled"), allow(dead_code, reason = "some of it is for the disk only"))]
+
 pub(crate) mod chain;
 pub(crate) mod envelope;
 pub(crate) mod frame;
