@@ -6,6 +6,9 @@ use utoipa::ToSchema;
 
 use super::Timestamp;
 
+/// Largest artifact, in bytes; a component beyond it is refused before its bytes are sent.
+pub const MAX_ARTIFACT_BYTES: u64 = 256 * 1024 * 1024;
+
 /// Bytes in the store.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]

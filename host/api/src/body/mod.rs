@@ -14,7 +14,7 @@ mod timestamp;
 mod why;
 
 pub use agent::{AssignmentEvent, ReportAnswer};
-pub use artifact::{ArtifactKind, ArtifactView, ResultView, ResultsView};
+pub use artifact::{ArtifactKind, ArtifactView, MAX_ARTIFACT_BYTES, ResultView, ResultsView};
 pub use event::{EventView, LogLine, LogStream, WatchEvent};
 pub use execution::{ExecutionView, ExitView, PortView};
 pub use host::{HostAmounts, HostModeBody, HostView};
