@@ -1,7 +1,7 @@
 //! The writer's side of the core: stages batches ahead, releases them once they are durable.
 //!
 //! What waits on the journal is not visible (law 12): replies, the published state and changed
-//! assignments leave only through [`Engine::committed`]. Batches may be staged ahead; they commit in
+//! assignments leave only through [`Staged::committed`]. Batches may be staged ahead; they commit in
 //! the order in which they were staged, or the engine is thrown away and made again from the journal.
 
 use crate::{
@@ -32,7 +32,7 @@ pub struct Reply {
     pub revision: Revision,
 }
 
-/// A staged batch: append its payload, then hand it to [`Engine::committed`].
+/// A staged batch: append its payload, then release it with [`Staged::committed`].
 #[derive(Debug)]
 pub struct Staged {
     payload: Option<Vec<u8>>,
@@ -48,6 +48,33 @@ impl Staged {
     #[must_use]
     pub fn payload(&self) -> Option<&[u8]> {
         self.payload.as_deref()
+    }
+
+    /// The requests that the batch answers.
+    pub fn tags(&self) -> impl Iterator<Item = ReplyTag> {
+        self.replies.iter().map(|reply| reply.tag)
+    }
+
+    /// Releases the batch, which is durable now (or had nothing to append).
+    #[must_use]
+    pub fn committed(self) -> Release {
+        let Self { replies, decisions, state, report, first_revision, payload: _ } = self;
+        let mut facts = Vec::new();
+        let mut revision = first_revision;
+        for decision in decisions {
+            for kind in decision.facts {
+                revision = revision.next();
+                facts.push((revision, Fact { at: decision.now, kind }));
+            }
+        }
+        let assignments = changed(&state, &facts);
+        Release { replies, state: Arc::new(state), facts, assignments, report }
+    }
+
+    /// Whether the batch brings new work, which a nearly full disk refuses.
+    #[must_use]
+    pub fn is_new_work(&self) -> bool {
+        self.decisions.iter().any(|d| matches!(d.request.command, Command::Submit(_)))
     }
 }
 
@@ -176,22 +203,6 @@ impl Engine {
         batch.bytes += decision_bytes(&decision);
         batch.decisions.push(decision);
         self.plan_due = true;
-    }
-
-    /// Releases a batch that is durable (or that had nothing to append).
-    #[must_use]
-    pub fn committed(&mut self, staged: Staged) -> Release {
-        let Staged { replies, decisions, state, report, first_revision, payload: _ } = staged;
-        let mut facts = Vec::new();
-        let mut revision = first_revision;
-        for decision in decisions {
-            for kind in decision.facts {
-                revision = revision.next();
-                facts.push((revision, Fact { at: decision.now, kind }));
-            }
-        }
-        let assignments = changed(&state, &facts);
-        Release { replies, state: Arc::new(state), facts, assignments, report }
     }
 }
 

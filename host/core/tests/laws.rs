@@ -226,10 +226,10 @@ fn law_2_time_never_goes_back() {
     let at = pliant_types::Time::from_millis;
     engine.submit(ReplyTag(1), Request::internal(Command::Submit(submission("a", &service(1)))));
     let staged = engine.stage(at(5_000)).expect("a batch");
-    let _ = engine.committed(staged);
+    let _ = staged.committed();
     engine.submit(ReplyTag(2), Request::internal(Command::Submit(submission("b", &service(1)))));
     let staged = engine.stage(at(1_000)).expect("a batch");
-    let release = engine.committed(staged);
+    let release = staged.committed();
     assert!(release.facts.iter().all(|(_, fact)| fact.at == at(5_000)));
 }
 
@@ -272,11 +272,11 @@ fn law_12_nothing_is_visible_before_the_append() {
     engine.submit(ReplyTag(8), Request::internal(Command::Submit(submission("b", &service(1)))));
     let second = engine.stage(world.now).expect("staged ahead");
     assert!(first.payload().is_some() && second.payload().is_some());
-    let release = engine.committed(first);
+    let release = first.committed();
     assert_eq!(release.replies.iter().map(|r| r.tag.0).collect::<Vec<_>>(), [7]);
     assert_eq!(release.state.jobs.len(), 1, "the second batch is not published with the first");
     assert_eq!(release.assignments.len(), 1);
-    assert_eq!(engine.committed(second).state.jobs.len(), 2);
+    assert_eq!(second.committed().state.jobs.len(), 2);
 }
 
 #[test]
