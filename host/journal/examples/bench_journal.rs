@@ -92,11 +92,14 @@ fn measure(dir: &Path, facts: usize, time: Duration) -> Result<String, Box<dyn E
         })?;
     }
     opened.journal.close()?;
+    let begin = Instant::now();
+    let again = DurableStore::new(DurableOptions::new(dir.join("journal"))).open()?;
+    let open_ms = begin.elapsed().as_millis();
     Ok(format!(
         concat!(
             r#"{{"figure":"P5","facts_per_batch":{},"fact_bytes":{},"commits_per_s":{:.0},"#,
             r#""facts_per_s":{:.0},"p50_us":{},"p99_us":{},"file_commits_per_s":{:.0},"#,
-            r#""file_p50_us":{},"file_p99_us":{},"ratio":{:.3}}}"#
+            r#""file_p50_us":{},"file_p99_us":{},"ratio":{:.3},"reopened_facts":{},"reopen_ms":{}}}"#
         ),
         facts,
         FACT_BYTES,
@@ -108,5 +111,7 @@ fn measure(dir: &Path, facts: usize, time: Duration) -> Result<String, Box<dyn E
         file.quantile(500),
         file.quantile(990),
         journal.rate() / file.rate(),
+        again.head.0 * facts as u64,
+        open_ms,
     ))
 }

@@ -9,6 +9,7 @@ use crate::{Refusal, ReplayError, Sequence, SnapshotError, TrimError};
 pub(super) const LAWS: &[Law] = &[
     ("a snapshot comes back byte for byte", snapshot_comes_back),
     ("a snapshot is of a committed batch and newer than the last", snapshot_is_judged),
+    ("another thread puts a snapshot while this one appends", snapshot_beside_appends),
     ("a trim needs two snapshots at or above it", trim_is_judged),
     ("a trim never changes the replay from the snapshot", trim_keeps_replay),
     ("many rounds of snapshot and trim keep the journal small", trim_keeps_small),
@@ -59,6 +60,23 @@ fn snapshot_is_judged(subject: &dyn Subject) {
     }
     let latest = journal.latest_snapshot().expect("sound").expect("there is one");
     assert!(latest.bytes == bytes_of(2), "a refused snapshot leaves the good one");
+}
+
+fn snapshot_beside_appends(subject: &dyn Subject) {
+    let mut journal = lead(subject);
+    commit(&mut *journal, 1..=4);
+    let snapshots = journal.snapshots();
+    std::thread::scope(|scope| {
+        let other = scope
+            .spawn(move || (1..=4).all(|at| snapshots.put(Sequence(at), &bytes_of(at)).is_ok()));
+        commit(&mut *journal, 5..=30);
+        assert!(other.join().expect("no panic"));
+    });
+    assert_holds(&*journal, 1..=30);
+    drop(journal);
+    let opened = open(subject);
+    assert_eq!(opened.snapshot.map(|it| it.at), Some(Sequence(4)));
+    assert_holds(&*opened.journal, 1..=30);
 }
 
 fn trim_is_judged(subject: &dyn Subject) {

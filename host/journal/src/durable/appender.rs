@@ -8,6 +8,7 @@ use std::{
 };
 
 use super::{
+    check,
     engine::Engine,
     head::{HeadFile, Stop, Witness},
     io,
@@ -16,13 +17,12 @@ use super::{
     open::DurableOptions,
     shared::Port,
     space,
-    walk::{Break, walk},
 };
 use crate::{
     Append, BatchId, CampaignError, Class, CloseError, Damage, Draft, Epoch, Journal, Leadership,
-    NEW_WORK_FREE_PERMILLE, Place, Poison, Position, Refusal, Replay, ReplayError, Resolution,
-    Sequence, SnapshotError, Snapshots, Stats, Tail, TrimError, Trimmed,
-    format::{chain::Chain, meta::Meta},
+    NEW_WORK_FREE_PERMILLE, Poison, Position, Refusal, Replay, ReplayError, Resolution, Sequence,
+    Snapshots, Stats, Tail, TrimError, Trimmed,
+    format::meta::Meta,
     limits::{MAX_PAYLOAD_BYTES, SNAPSHOTS_KEPT, TRIM_STEP},
     reader::{self, Source, Tailing},
 };
@@ -181,7 +181,9 @@ impl DurableJournal {
             return Ok(());
         }
         drop(live);
-        let verified = self.port.list().unwrap_or_default();
+        // Each was verified when it was put or when the journal was opened. Reading them again
+        // would hold up the writer for as long as a large state takes.
+        let verified = self.port.0.files.list();
         let found = verified.iter().filter(|snapshot| snapshot.at >= upto).count();
         if found < SNAPSHOTS_KEPT {
             return Err(TrimError::NoSnapshot { upto, found });
@@ -305,39 +307,7 @@ impl Journal for DurableJournal {
     }
 
     fn check(&self) -> Vec<Damage> {
-        let live = self.port.live();
-        let (meta, head, poison) = (live.meta, live.chain.head(), live.poison.clone());
-        drop(live);
-        let mut damages: Vec<_> = match poison {
-            Some(Poison::Damaged(damage)) => vec![damage],
-            _ => vec![],
-        };
-        let mut chain = Chain::from(meta.cluster, meta.floor, meta.floor_hash);
-        let outcome = match &*self.port.engine() {
-            Some(engine) => walk(engine, &mut chain, |_| Ok(())),
-            None => Err(Break::Damaged(Damage::new(Place::Store, "it is closed"))),
-        };
-        match outcome {
-            Err(Break::Damaged(damage)) => damages.push(damage),
-            Err(Break::Newer(at, format)) => {
-                damages.push(Damage::new(at, format!("format {format} is unknown")));
-            }
-            Err(Break::Engine(error)) => damages.push(Damage::new(Place::Store, error.to_string())),
-            Ok(()) if chain.head() < head => {
-                damages.push(Damage::new(Place::Batch(head), "it was acknowledged, but is gone"));
-            }
-            Ok(()) | Err(Break::Enough) => {}
-        }
-        for kept in self.port.0.files.list() {
-            match self.port.0.files.read(kept.at) {
-                Ok(_) => {}
-                Err(SnapshotError::Damaged(damage)) => damages.push(damage),
-                Err(error) => {
-                    damages.push(Damage::new(Place::Snapshot(kept.at), error.to_string()));
-                }
-            }
-        }
-        damages
+        check::check(&self.port)
     }
 
     fn close(mut self: Box<Self>) -> Result<(), CloseError> {

@@ -1,8 +1,8 @@
-//! The witness of the acknowledged head: the file `HEAD` with two slots that are written in turn, a
+//! The witness of the acknowledged head: the file `HEAD` with two marks that are written in turn, a
 //! page apart, so that a torn write leaves the other one. Written after each commit, synced each
 //! second and at the end; it also says whether the last stop was clean.
 //!
-//! Slot body after the frame's header: cluster 16, epoch 8, sequence 8, hash 32, count 8.
+//! Mark body after the frame's header: cluster 16, epoch 8, sequence 8, hash 32, count 8.
 
 use std::{
     fs::{File, OpenOptions},
@@ -21,8 +21,8 @@ use crate::{
 };
 
 const MAGIC: Magic = *b"PLJH";
-const SLOT_BYTES: usize = frame::HEADER_BYTES + 72;
-const SLOT_DISTANCE_BYTES: u64 = 4_096;
+const MARK_BYTES: usize = frame::HEADER_BYTES + 72;
+const MARK_DISTANCE_BYTES: u64 = 4_096;
 /// How long a written witness may stay unsynced (design chapter 13, guard 5).
 const SYNC_EVERY: Duration = Duration::from_secs(1);
 
@@ -61,7 +61,7 @@ pub(crate) struct Found {
     count: u64,
 }
 
-/// Reads the file; `None` if there is none or it is empty. Two broken slots are damage.
+/// Reads the file; `None` if there is none or it is empty. Two broken marks are damage.
 pub(crate) fn read(path: &Path) -> Result<Option<Found>, OpenError> {
     let bytes = match std::fs::read(path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
@@ -70,20 +70,20 @@ pub(crate) fn read(path: &Path) -> Result<Option<Found>, OpenError> {
     if bytes.is_empty() {
         return Ok(None);
     }
-    let second = usize::try_from(SLOT_DISTANCE_BYTES).expect("4096 fits");
-    let slot = |at: usize| bytes.get(at..at + SLOT_BYTES).map(decode);
-    match (slot(0), slot(second)) {
+    let second = usize::try_from(MARK_DISTANCE_BYTES).expect("4096 fits");
+    let mark = |at: usize| bytes.get(at..at + MARK_BYTES).map(decode);
+    match (mark(0), mark(second)) {
         (Some(Err(FrameError::Newer(found))), _) | (_, Some(Err(FrameError::Newer(found)))) => {
             Err(FrameError::Newer(found).at_open(Place::Head))
         }
         (Some(Ok(a)), Some(Ok(b))) => Ok(Some(if a.count > b.count { a } else { b })),
         (Some(Ok(one)), _) | (_, Some(Ok(one))) => Ok(Some(one)),
-        _ => Err(OpenError::Damaged(Damage::new(Place::Head, "neither of its slots is sound"))),
+        _ => Err(OpenError::Damaged(Damage::new(Place::Head, "neither of its marks is sound"))),
     }
 }
 
 fn encode(witness: &Witness, stop: Stop, count: u64) -> Vec<u8> {
-    let mut bytes = frame::begin(MAGIC, stop as u16, SLOT_BYTES - frame::HEADER_BYTES);
+    let mut bytes = frame::begin(MAGIC, stop as u16, MARK_BYTES - frame::HEADER_BYTES);
     bytes.extend_from_slice(&witness.cluster.0);
     bytes.extend_from_slice(&witness.epoch.0.to_le_bytes());
     bytes.extend_from_slice(&witness.sequence.0.to_le_bytes());
@@ -180,7 +180,7 @@ impl HeadFile {
 
     fn put(&mut self, witness: &Witness, stop: Stop) -> io::Result<()> {
         self.count += 1;
-        let offset = (self.count % 2) * SLOT_DISTANCE_BYTES;
+        let offset = (self.count % 2) * MARK_DISTANCE_BYTES;
         self.file.write_all_at(&encode(witness, stop, self.count), offset)
     }
 }
@@ -240,7 +240,7 @@ mod tests {
     }
 
     #[test]
-    fn the_newest_slot_wins() {
+    fn the_newest_mark_wins() {
         for count in 1..5 {
             let (_dir, path) = written(count);
             let found = read(&path).unwrap().unwrap();
@@ -249,10 +249,10 @@ mod tests {
     }
 
     #[test]
-    fn a_torn_slot_leaves_the_one_before() {
+    fn a_torn_mark_leaves_the_one_before() {
         let (_dir, path) = written(8);
         let mut bytes = std::fs::read(&path).unwrap();
-        bytes[20] ^= 1; // count 8 is even: the first slot
+        bytes[20] ^= 1; // count 8 is even: the first mark
         std::fs::write(&path, &bytes).unwrap();
         assert_eq!(read(&path).unwrap().unwrap().witness, witness(7));
         bytes[4_096 + 20] ^= 1;

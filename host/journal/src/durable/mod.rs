@@ -4,6 +4,7 @@
 
 mod appender;
 mod aside;
+mod check;
 pub(crate) mod engine;
 pub(crate) mod guarded;
 pub(crate) mod head;

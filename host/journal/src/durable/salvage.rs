@@ -86,7 +86,7 @@ pub fn salvage(options: &DurableOptions, to: Sequence) -> Result<Salvaged, Salva
     rename_synced(&layout.salvaging(), &layout.salvaged())?;
     let found = head::read(&layout.head()).ok().flatten();
     let witness = Witness { cluster: meta.cluster, epoch: meta.epoch, sequence: to, hash };
-    // Both slots: a broken one must not win by its number.
+    // Both marks: a broken one must not win by its number.
     let mut head = HeadFile::open(&layout.head(), found.as_ref())?;
     head.write_synced(&witness, Stop::Clean)?;
     head.write_synced(&witness, Stop::Clean)?;

@@ -12,8 +12,8 @@ use super::{
     snapshots::SnapshotFiles,
 };
 use crate::{
-    Damage, Digest, Place, Poison, ReplayError, Sequence, Snapshot, SnapshotError, SnapshotRef,
-    Snapshots,
+    Damage, Digest, Epoch, Place, Poison, ReplayError, Sequence, Snapshot, SnapshotError,
+    SnapshotRef, Snapshots,
     format::{chain::Chain, envelope, meta::Meta},
     reader::{Bounds, Source},
 };
@@ -99,8 +99,8 @@ fn read_envelope(engine: &Engine, sequence: Sequence) -> Result<Option<Vec<u8>>,
 }
 
 /// Hash and epoch of a committed batch, for a snapshot.
-fn link_of(port: &Port, at: Sequence) -> Result<Option<(Digest, crate::Epoch)>, SnapshotError> {
-    let read = port.envelope(at).map_err(|error| match error {
+fn link_of(engine: &Engine, at: Sequence) -> Result<Option<(Digest, Epoch)>, SnapshotError> {
+    let read = read_envelope(engine, at).map_err(|error| match error {
         ReplayError::Engine(error) => SnapshotError::Engine(error),
         ReplayError::Damaged(damage) => SnapshotError::Damaged(damage),
         _ => SnapshotError::Closed,
@@ -113,13 +113,16 @@ fn link_of(port: &Port, at: Sequence) -> Result<Option<(Digest, crate::Epoch)>, 
 
 impl Snapshots for Port {
     fn put(&self, at: Sequence, bytes: &[u8]) -> Result<SnapshotRef, SnapshotError> {
+        // Held to the end: closing waits, so that nobody opens the directory beside this.
+        let engine = self.engine();
+        let engine = engine.as_ref().ok_or(SnapshotError::Closed)?;
         let bounds = self.bounds().map_err(|_| SnapshotError::Closed)?;
         let (floor, head) = (bounds.floor.next(), bounds.head);
         let newest = self.0.files.list().last().map(|newest| newest.at);
         if let Some(newest) = newest.filter(|newest| *newest >= at) {
             return Err(SnapshotError::NotNewer { newest });
         }
-        let link = if at >= floor && at <= head { link_of(self, at)? } else { None };
+        let link = if at >= floor && at <= head { link_of(engine, at)? } else { None };
         let Some((chain, epoch)) = link else {
             return Err(SnapshotError::OutOfRange { at, floor, head });
         };

@@ -61,7 +61,7 @@ fn damage(file: &Path, random: &mut Random) -> String {
 
 #[test]
 fn damaged_files_are_refused_or_harmless() {
-    let dir = tempfile::tempdir().unwrap();
+    let dir = rig::tempdir();
     let sound = sound(dir.path());
     let mut random = Random::new(rig::seeds("damage")[2]);
     let mut outcomes: BTreeMap<&str, u32> = BTreeMap::new();
@@ -139,7 +139,7 @@ const TAMPERINGS: [Tampering; 5] = [
 
 #[test]
 fn what_the_engine_would_not_notice_is_named_and_salvaged() {
-    let dir = tempfile::tempdir().unwrap();
+    let dir = rig::tempdir();
     let sound = sound(dir.path());
     for (name, tampering) in TAMPERINGS {
         let path = dir.path().join(name);
@@ -184,7 +184,7 @@ fn assert_goes_on(path: &Path, head: u64) {
 
 #[test]
 fn an_older_store_is_noticed_and_the_loss_can_be_accepted() {
-    let dir = tempfile::tempdir().unwrap();
+    let dir = rig::tempdir();
     let path = dir.path().join("journal");
     rig::written(&path, 10);
     let older = dir.path().join("older");
@@ -208,7 +208,7 @@ fn an_older_store_is_noticed_and_the_loss_can_be_accepted() {
 
 #[test]
 fn a_snapshot_is_enough_when_no_batch_can_be_read() {
-    let dir = tempfile::tempdir().unwrap();
+    let dir = rig::tempdir();
     let path = sound(dir.path());
     std::fs::write(path.join("store/db"), vec![7; 1 << 20]).unwrap();
     assert!(rig::open(&path).is_err());
@@ -222,7 +222,7 @@ fn a_snapshot_is_enough_when_no_batch_can_be_read() {
 
 #[test]
 fn a_sound_journal_is_dumped_without_a_change() {
-    let dir = tempfile::tempdir().unwrap();
+    let dir = rig::tempdir();
     let path = sound(dir.path());
     let options = rig::options(&path);
     let content = |path: &Path| -> Vec<_> {

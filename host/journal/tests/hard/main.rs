@@ -16,5 +16,6 @@ mod model;
 mod power;
 mod processes;
 mod rig;
+mod same;
 mod sigkill;
 mod space;

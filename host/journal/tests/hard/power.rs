@@ -13,8 +13,8 @@ use crate::{
     rig::{self, Random},
 };
 
-const CHILDREN: u64 = 6;
-const CUTS_PER_CHILD: u64 = 6;
+const CHILDREN: u64 = 8;
+const CUTS_PER_CHILD: u64 = 8;
 const MOST_ACKS: u64 = 60;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -82,7 +82,7 @@ impl Run {
 /// the last number that was acknowledged before the cut. The next child goes on from an image.
 fn cut_often(role: Role, mode: Mode, seed: u64, judge: impl Fn(&Path, u64)) -> u64 {
     let mut random = Random::new(seed);
-    let dir = tempfile::tempdir().unwrap();
+    let dir = rig::tempdir();
     let library = recorder(dir.path());
     let (root, image) = (dir.path().join("root"), dir.path().join("image"));
     std::fs::create_dir(&root).unwrap();
@@ -164,7 +164,7 @@ fn the_map_survives_power_cuts_with_partial_write_back() {
 #[test]
 fn plain_sled_loses_what_it_acknowledged() {
     let mut random = Random::new(3);
-    let dir = tempfile::tempdir().unwrap();
+    let dir = rig::tempdir();
     let library = recorder(dir.path());
     let (root, image) = (dir.path().join("root"), dir.path().join("image"));
     std::fs::create_dir(&root).unwrap();

@@ -9,7 +9,7 @@ use crate::{
 
 #[test]
 fn a_second_process_is_told_whom_to_stop() {
-    let dir = tempfile::tempdir().unwrap();
+    let dir = rig::tempdir();
     let journal = dir.path().join("journal");
     let mut running = child::start(Role::Journal, dir.path(), None);
     running.next_ack().unwrap();

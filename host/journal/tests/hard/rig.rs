@@ -120,6 +120,13 @@ pub(crate) fn assert_whole(opened: &Opened, acknowledged: u64) {
     assert_eq!(opened.journal.check(), []);
 }
 
+/// A directory in memory where there is one: what these tests prove does not depend on how long a
+/// sync takes, and there are thousands.
+pub(crate) fn tempdir() -> tempfile::TempDir {
+    let memory = Path::new("/dev/shm");
+    if memory.is_dir() { tempfile::tempdir_in(memory) } else { tempfile::tempdir() }.unwrap()
+}
+
 /// A copy of a directory tree.
 pub(crate) fn copy_dir(from: &Path, to: &Path) {
     std::fs::create_dir_all(to).unwrap();

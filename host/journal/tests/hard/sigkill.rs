@@ -12,7 +12,7 @@ const MOST_ACKS: u64 = 150;
 fn every_acknowledged_batch_survives_sigkill() {
     let seed = rig::seeds("sigkill")[2];
     let mut random = Random::new(seed);
-    let dir = tempfile::tempdir().unwrap();
+    let dir = rig::tempdir();
     let journal = dir.path().join("journal");
     let (mut acknowledged, mut in_flight, mut during_open) = (0, 0, 0);
     for round in 0..ROUNDS {
