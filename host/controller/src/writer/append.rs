@@ -1,15 +1,19 @@
 //! The appender: makes staged batches durable in order, releases each, hands trouble back.
 
-use super::{inbox::WriteError, snapshots::Snapshotter};
+use super::{inbox::WriteError, snapshots::Snapshotter, term::JournalState};
 use crate::published::Board;
 use pliant_core::{Answer, Reply, ReplyTag, Staged, State};
 use pliant_journal::{Append, BatchId, Class, Draft, Journal, Refusal, Sequence};
 use pliant_types::{Revision, codes::Code};
 use std::{
     collections::HashMap,
-    sync::mpsc::Receiver,
+    sync::{Arc, Mutex, PoisonError, mpsc::Receiver},
+    time::{Duration, Instant},
 };
 use tokio::sync::oneshot;
+
+/// How often the journal's figures are looked at.
+const TELL_EVERY: Duration = Duration::from_secs(1);
 
 /// Where the answers of a batch go.
 pub(super) type Answers = HashMap<ReplyTag, oneshot::Sender<Result<(Answer, Revision), WriteError>>>;
@@ -50,12 +54,15 @@ pub(super) struct Appender {
     pub(super) next: Sequence,
     pub(super) board: Board,
     pub(super) snapshotter: Snapshotter,
+    pub(super) figures: Arc<Mutex<JournalState>>,
+    pub(super) told: Option<Instant>,
 }
 
 impl Appender {
     /// Appends until the stager hangs up or trouble comes; what is still queued then is given up.
     pub(super) fn run(mut self, jobs: &Receiver<Job>) -> Ended {
         let mut trouble = None;
+        self.tell();
         for job in jobs {
             if let Err(why) = self.append(job) {
                 trouble = Some(why);
@@ -86,6 +93,9 @@ impl Appender {
                 let state = release(&self.board, job);
                 self.next = position.sequence.next();
                 self.snapshotter.note(&mut *self.journal, position.sequence, facts, state);
+                if self.told.is_none_or(|told| told.elapsed() >= TELL_EVERY) {
+                    self.tell();
+                }
                 Ok(())
             }
             Append::Refused(refusal) => {
@@ -105,6 +115,18 @@ impl Appender {
                 why: poison.to_string(),
             }),
         }
+    }
+}
+
+impl Appender {
+    /// Puts the journal's figures where readers find them.
+    fn tell(&mut self) {
+        self.told = Some(Instant::now());
+        let stats = self.journal.stats();
+        let kept = self.journal.snapshots().list().unwrap_or_default();
+        let mut figures = self.figures.lock().unwrap_or_else(PoisonError::into_inner);
+        figures.stats = Some(stats);
+        figures.snapshot = kept.last().map_or(0, |newest| newest.at.0);
     }
 }
 

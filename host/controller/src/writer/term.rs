@@ -53,6 +53,8 @@ pub struct JournalState {
     pub trouble: Option<String>,
     /// The journal's newest figures.
     pub stats: Option<Stats>,
+    /// The batch of the newest snapshot; 0 while there is none.
+    pub snapshot: u64,
 }
 
 /// A running writer.
@@ -164,6 +166,8 @@ impl Stager {
             next: head.next(),
             board: self.settings.board.clone(),
             snapshotter: Snapshotter::new(self.settings.snapshot_facts, replayed_facts),
+            figures: Arc::clone(&self.journal),
+            told: None,
         };
         let Ok(thread) = std::thread::Builder::new().name("appender".into()).spawn(move || appender.run(&jobs))
         else {
