@@ -207,8 +207,7 @@ mod tests {
             archives.push(tar);
         }
         assert_eq!(fs::read(&archives[0]).unwrap(), fs::read(&archives[1]).unwrap());
-        let expected =
-            ["a Regular 1 0", "b Regular 1 0", "d Directory 0 0", "d/c Regular 2 0"];
+        let expected = ["a Regular 1 0", "b Regular 1 0", "d Directory 0 0", "d/c Regular 2 0"];
         assert_eq!(listing(&archives[0]), expected);
     }
 

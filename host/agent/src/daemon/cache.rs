@@ -55,8 +55,7 @@ impl Cache {
     pub(super) fn open(config: &Config) -> Result<Self, AgentError> {
         let dir = config.data_dir.join("cache");
         let files = fs::create_dir_all(&dir).and_then(|()| found(&dir));
-        let files =
-            files.map_err(|source| AgentError::Directory { path: dir.clone(), source })?;
+        let files = files.map_err(|source| AgentError::Directory { path: dir.clone(), source })?;
         let cache = Self {
             dir,
             most_bytes: config.limits.cache_bytes,

@@ -3,7 +3,7 @@
 use std::{io, net::SocketAddr, path::PathBuf};
 
 use pliant_client::ClientError;
-use pliant_journal::{MapError, OpenError};
+use pliant_journal::{OpenError, store::MapError};
 
 /// A failure of the agent as a whole. What fails for one execution is its exit instead.
 #[derive(Debug, thiserror::Error)]

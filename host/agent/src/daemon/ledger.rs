@@ -5,7 +5,10 @@ use std::thread::JoinHandle;
 use pliant_journal::store::{DurableMap, Edit as MapEdit, MapOptions, OpenedMap, open};
 use tokio::sync::{mpsc, oneshot};
 
-use super::{AgentError, Config, LedgerPlace, store::{Changes, Codec}};
+use super::{
+    AgentError, Config, LedgerPlace,
+    store::{Changes, Codec},
+};
 use crate::logic::{Edit, Image};
 
 /// Requests that may wait for the thread.
@@ -126,7 +129,7 @@ impl Keeper {
     }
 
     /// One commit if it fits, else several; the host's entry says what was obeyed and comes last.
-    fn write(&mut self, edits: &[Edit]) -> Result<(), pliant_journal::MapError> {
+    fn write(&mut self, edits: &[Edit]) -> Result<(), pliant_journal::store::MapError> {
         let changes = self.codec.changes(edits);
         let (last, first): (Changes, Changes) =
             changes.into_iter().partition(|(key, _)| key == "host");
@@ -153,7 +156,7 @@ impl Keeper {
 
 fn answer(
     waiting: Vec<oneshot::Sender<Result<(), AgentError>>>,
-    outcome: &Result<(), pliant_journal::MapError>,
+    outcome: &Result<(), pliant_journal::store::MapError>,
 ) {
     for done in waiting {
         let told = outcome.clone().map_err(AgentError::Write);

@@ -82,8 +82,8 @@ pub(super) fn serve(listener: TcpListener, service: LogService) -> JoinHandle<st
             tracing::warn!(%error, "a connection keeps small packets back");
         }
     });
-    let serving = axum::serve(listener, router)
-        .with_graceful_shutdown(async move { stop.cancelled().await });
+    let serving =
+        axum::serve(listener, router).with_graceful_shutdown(async move { stop.cancelled().await });
     tokio::spawn(async move { serving.await })
 }
 
@@ -126,7 +126,7 @@ async fn logs(
 ) -> Response {
     let query = match query {
         Ok(Query(query)) => query,
-        Err(error) => return refusal(Code::QueryInvalid, error.body_text()),
+        Err(error) => return refusal(Code::BodyInvalid, error.body_text()),
     };
     let absent = || refusal(Code::ExecutionNotFound, format!("no log of {text} is on this host"));
     let Ok(id) = text.parse::<ExecutionId>() else { return absent() };
@@ -156,7 +156,6 @@ async fn logs(
     let headers = [(header::CONTENT_TYPE, EVENT_STREAM), (header::CACHE_CONTROL, "no-store")];
     (headers, Body::from_stream(pieces)).into_response()
 }
-
 
 /// One frame a line; the last one has the place.
 fn frames(place: &str, lines: &[LogLine]) -> String {

@@ -1,11 +1,7 @@
 //! Which attempts of an execution have a log, and the lines of them as a stream that follows
 //! from attempt to attempt until the execution is over.
 
-use std::{
-    collections::BTreeMap,
-    io,
-    sync::Arc,
-};
+use std::{collections::BTreeMap, io, sync::Arc};
 
 use pliant_api::body::{LogLine, LogQuery, LogStream, Timestamp};
 use pliant_driver::{

@@ -28,8 +28,8 @@ impl Places {
     pub(super) fn open(config: &Config, live: &BTreeSet<ExecutionId>) -> Result<Self, AgentError> {
         let executions = config.data_dir.join("executions");
         let kept = fs::create_dir_all(&executions).and_then(|()| ended(&executions, live));
-        let kept = kept
-            .map_err(|source| AgentError::Directory { path: executions.clone(), source })?;
+        let kept =
+            kept.map_err(|source| AgentError::Directory { path: executions.clone(), source })?;
         let places = Self {
             executions,
             most: config.limits.kept_executions,

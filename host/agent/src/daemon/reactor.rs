@@ -51,11 +51,12 @@ impl Reactor {
         self.emit(first).await?;
         self.handle(Input::Tick).await?;
         loop {
+            let pause = self.pause();
             let input = tokio::select! {
                 biased;
                 () = self.stop.cancelled() => return Ok(()),
                 input = self.inputs.recv() => input,
-                () = tokio::time::sleep(self.pause()) => Some(Input::Tick),
+                () = tokio::time::sleep(pause) => Some(Input::Tick),
             };
             // The reactor's own worker holds a sender: the queue never closes.
             let Some(input) = input else { return Ok(()) };

@@ -193,13 +193,12 @@ impl Opened {
 /// Opens what is on the disk; the ledger's lock comes first.
 async fn open(config: Config) -> Result<Opened, AgentError> {
     let opened = tokio::task::spawn_blocking(move || {
-        std::fs::create_dir_all(&config.data_dir).map_err(|source| AgentError::Directory {
-            path: config.data_dir.clone(),
-            source,
-        })?;
+        std::fs::create_dir_all(&config.data_dir)
+            .map_err(|source| AgentError::Directory { path: config.data_dir.clone(), source })?;
         let (ledger, image) = Ledger::open(&config)?;
         let live: BTreeSet<_> = image.executions.keys().copied().collect();
-        let rest = Cache::open(&config).and_then(|cache| Ok((cache, Places::open(&config, &live)?)));
+        let rest =
+            Cache::open(&config).and_then(|cache| Ok((cache, Places::open(&config, &live)?)));
         Ok::<_, AgentError>((ledger, image, rest))
     });
     let (ledger, image, rest) = opened.await.map_err(|_| AgentError::Bug)??;
@@ -238,11 +237,7 @@ impl Events {
     }
 }
 
-async fn forward(
-    mut events: EventReceiver,
-    inputs: mpsc::Sender<Input>,
-    drain: CancellationToken,
-) {
+async fn forward(mut events: EventReceiver, inputs: mpsc::Sender<Input>, drain: CancellationToken) {
     loop {
         let event = tokio::select! {
             biased;

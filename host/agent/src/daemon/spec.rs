@@ -93,6 +93,7 @@ fn http(template: &TaskTemplate) -> HttpSettings {
 
 /// Real port numbers by name. A name that is none of ours comes from no spec of ours.
 pub(super) fn port_numbers(ports: &[BoundPort]) -> BTreeMap<PortName, u16> {
-    let named = ports.iter().filter_map(|port| Some((port.name.parse().ok()?, port.address.port())));
+    let named =
+        ports.iter().filter_map(|port| Some((port.name.parse().ok()?, port.address.port())));
     named.collect()
 }

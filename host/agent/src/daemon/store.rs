@@ -5,10 +5,7 @@
 
 use std::collections::BTreeMap;
 
-use pliant_journal::{
-    limits::MAX_VALUE_BYTES,
-    store::DurableMap,
-};
+use pliant_journal::{limits::MAX_VALUE_BYTES, store::DurableMap};
 use pliant_types::{JobUid, Version, assignment::TaskTemplate};
 use serde_json::Value;
 

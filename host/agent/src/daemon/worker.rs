@@ -10,10 +10,8 @@ use std::{
 use pliant_client::{Client, ClientError};
 use pliant_driver::{Artifact, Driver, DriverError, Phase, Progress};
 use pliant_types::{
-    Attempt, Digest, ExecutionId, ExitReason, ExitStatus, Millis,
-    assignment::AssignedExecution,
-    codes::Code,
-    report::Results,
+    Attempt, Digest, ExecutionId, ExitReason, ExitStatus, Millis, assignment::AssignedExecution,
+    codes::Code, report::Results,
 };
 use tokio::sync::mpsc;
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
@@ -147,7 +145,12 @@ impl Worker {
         }
     }
 
-    async fn make_ready(&self, told: &Told, engine: &str, digest: Digest) -> Result<(), ExitStatus> {
+    async fn make_ready(
+        &self,
+        told: &Told,
+        engine: &str,
+        digest: Digest,
+    ) -> Result<(), ExitStatus> {
         let driver = self.drivers.get(engine)?;
         let pin = Arc::new(self.cache.pin(digest));
         if let Some(live) = self.live().get_mut(&told.id) {
@@ -208,7 +211,9 @@ impl Worker {
             (Arc::clone(&self.places), self.mounts.clone(), assigned.clone());
         let spec = on_disk(move || {
             let spec = spec::resolve(&copy, attempt, &mounts, &places)?;
-            places.ready(id, attempt).map_err(|error| disk_failed("make its directories", &error))?;
+            places
+                .ready(id, attempt)
+                .map_err(|error| disk_failed("make its directories", &error))?;
             Ok(spec)
         })
         .await?;

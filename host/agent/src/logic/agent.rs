@@ -137,7 +137,8 @@ impl AgentLogic {
 
     /// Ends an execution and lets go of it; what never ran goes at once.
     pub(super) fn forget(&mut self, id: ExecutionId, now: Moment, out: &mut Output) {
-        let grace = self.executions.get(&id).map(|known| known.record.assigned.template.kill_timeout);
+        let grace =
+            self.executions.get(&id).map(|known| known.record.assigned.template.kill_timeout);
         if let Some(grace) = grace {
             self.event(id, Event::Forget { grace }, now, out);
         }

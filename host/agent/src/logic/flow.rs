@@ -110,10 +110,8 @@ impl AgentLogic {
     }
 
     fn register(&self) -> Call {
-        let item = |one: &super::Execution| InventoryItem {
-            execution: one.id(),
-            fence: one.record.fence,
-        };
+        let item =
+            |one: &super::Execution| InventoryItem { execution: one.id(), fence: one.record.fence };
         Call::Register {
             host: self.host.host,
             obeyed: self.host.obeyed,

@@ -158,8 +158,7 @@ fn case_d17_a_port_stays_told_until_the_end_is_confirmed() {
 fn an_exclusive_execution_ends_with_the_lease_and_others_go_on() {
     let mut exclusive = template(Kind::Service);
     exclusive.exclusive = true;
-    let mut rig =
-        Rig::joined(vec![assigned(1, exclusive), assigned(2, template(Kind::Service))]);
+    let mut rig = Rig::joined(vec![assigned(1, exclusive), assigned(2, template(Kind::Service))]);
     rig.up(1, ONE);
     rig.up(2, ONE);
     rig.words();

@@ -1,6 +1,9 @@
 //! What is said to the controller, and when.
 
-use pliant_types::{Epoch, ExitReason, ExitStatus, Fence, Kind, Millis, report::{Registered, Renewed}};
+use pliant_types::{
+    Epoch, ExitReason, ExitStatus, Fence, Kind, Millis,
+    report::{Registered, Renewed},
+};
 
 use super::rig::{HOST, ONE, Rig, assigned, id, template, whole};
 use crate::logic::{Call, Event, Input, Trouble};

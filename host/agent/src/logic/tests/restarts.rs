@@ -29,7 +29,10 @@ fn case_h10_a_task_that_always_fails_backs_off_gives_up_and_keeps_its_last_error
     }
     rig.up(1, attempt);
     rig.ended(1, attempt, trap());
-    assert_eq!((rig.phase(1), rig.exit(1), rig.stage(1)), (Phase::Failed, trap(), Some(Stage::Ended)));
+    assert_eq!(
+        (rig.phase(1), rig.exit(1), rig.stage(1)),
+        (Phase::Failed, trap(), Some(Stage::Ended))
+    );
 }
 
 #[test]
