@@ -54,6 +54,7 @@ async fn answers_over_both_versions_and_keeps_connections() {
     let (mut sender, connection) = http1::handshake(TokioIo::new(stream)).await.unwrap();
     tokio::spawn(connection);
     for _ in 0..3 {
+        sender.ready().await.unwrap();
         let request = Request::get("/").header("host", "a").body(Empty::<Bytes>::new()).unwrap();
         let response = sender.send_request(request).await.unwrap();
         let body = response.into_body().collect().await.unwrap().to_bytes();

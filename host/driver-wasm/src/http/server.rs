@@ -36,6 +36,8 @@ pub(crate) struct HttpServer {
     pub(super) queue: Arc<Semaphore>,
     connections: Arc<Semaphore>,
     tasks: TaskTracker,
+    /// Ends everything at once.
+    kill: CancellationToken,
 }
 
 impl HttpServer {
@@ -43,33 +45,34 @@ impl HttpServer {
         setup: Arc<GuestSetup>,
         pre: &ProxyPre<GuestState>,
         counters: Arc<HttpCounters>,
+        kill: CancellationToken,
     ) -> Arc<Self> {
         let settings = setup.spec.http;
         let tasks = TaskTracker::new();
+        let (pre, end) = (clone_pre(pre), kill.clone());
         Arc::new(Self {
-            workers: Workers::new(setup.clone(), clone_pre(pre), counters.clone(), tasks.clone()),
+            workers: Workers::new(setup.clone(), pre, counters.clone(), tasks.clone(), end),
             places: Arc::new(Semaphore::new(settings.concurrency.max(1))),
             queue: Arc::new(Semaphore::new(settings.queue)),
             connections: Arc::new(Semaphore::new(limits::HTTP_CONNECTIONS)),
             setup,
             counters,
             tasks,
+            kill,
         })
     }
 
-    /// Serves until `drain`, then ends what is under way. Dropping the future does not end its
-    /// tasks; `kill` does.
+    /// Serves until `drain`, then ends what is under way; after `kill` that takes no time. When it
+    /// returns, nothing of it runs any more.
     pub(crate) async fn serve(
         self: Arc<Self>,
         listeners: Vec<TcpListener>,
         drain: CancellationToken,
-        kill: CancellationToken,
     ) -> ExitCause {
-        let _cut_off = self.workers.end_with(kill.clone());
         for listener in listeners {
-            self.tasks.spawn(self.clone().accept(listener, drain.clone(), kill.clone()));
+            self.tasks.spawn(self.clone().accept(listener, drain.clone()));
         }
-        drain.cancelled().await;
+        tokio::select! { () = drain.cancelled() => {}, () = self.kill.cancelled() => {} }
         self.workers.end_idle();
         self.tasks.close();
         self.tasks.wait().await;
@@ -80,7 +83,6 @@ impl HttpServer {
         self: Arc<Self>,
         listener: TcpListener,
         drain: CancellationToken,
-        kill: CancellationToken,
     ) {
         loop {
             let free = self.connections.clone().acquire_owned();
@@ -88,12 +90,12 @@ impl HttpServer {
             let (permit, accepted) = tokio::select! {
                 next = next => next,
                 () = drain.cancelled() => return,
-                () = kill.cancelled() => return,
+                () = self.kill.cancelled() => return,
             };
             match accepted {
                 Ok((stream, _peer)) => {
                     let connection = self.clone().converse(stream, drain.clone());
-                    let kill = kill.clone();
+                    let kill = self.kill.clone();
                     self.tasks.spawn(async move {
                         let _permit = permit;
                         tokio::select! { () = connection => {}, () = kill.cancelled() => {} }

@@ -7,7 +7,7 @@ use futures::channel::oneshot;
 use http::{Request, Response};
 use pliant_driver::ExitCause;
 use tokio::sync::OwnedSemaphorePermit;
-use tokio_util::sync::{CancellationToken, DropGuard};
+use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 use wasmtime_wasi_http::WasiBody;
 use wasmtime_wasi_http::handler::ProxyPre;
@@ -48,6 +48,7 @@ struct Shared {
     pre: ProxyPre<GuestState>,
     counters: Arc<HttpCounters>,
     tasks: TaskTracker,
+    /// Ends every worker at once.
     end: CancellationToken,
     idle: Mutex<Idle>,
 }
@@ -67,20 +68,10 @@ impl Workers {
         pre: ProxyPre<GuestState>,
         counters: Arc<HttpCounters>,
         tasks: TaskTracker,
+        end: CancellationToken,
     ) -> Self {
-        let end = CancellationToken::new();
         let idle = Mutex::default();
         Self { shared: Arc::new(Shared { setup, pre, counters, tasks, end, idle }) }
-    }
-
-    /// Ends every worker when `kill` is cancelled or the guard is dropped.
-    pub(super) fn end_with(&self, kill: CancellationToken) -> DropGuard {
-        let end = self.shared.end.clone();
-        let guard = end.clone().drop_guard();
-        self.shared.tasks.spawn(async move {
-            tokio::select! { () = kill.cancelled() => end.cancel(), () = end.cancelled() => {} }
-        });
-        guard
     }
 
     /// Instances that wait for a request end; those at work end with it.

@@ -23,12 +23,18 @@ pub(crate) fn cause_of(error: &wasmtime::Error, state: &GuestState) -> ExitCause
     }
     let message = if let Some(trap) = error.downcast_ref::<Trap>() {
         trap.to_string()
-    } else if matches!(error.downcast_ref(), Some(ResourceTableError::Full)) {
+    } else if is_out_of_handles(error) {
         "the guest holds as many handles as it may (handles)".to_owned()
     } else {
         error.root_cause().to_string()
     };
     ExitCause::Trap { message, backtrace }
+}
+
+/// Of the two tables that hold a guest's handles one has an error type; the other has a text.
+fn is_out_of_handles(error: &wasmtime::Error) -> bool {
+    matches!(error.downcast_ref(), Some(ResourceTableError::Full))
+        || error.root_cause().to_string().contains("store handle limit exceeded")
 }
 
 /// The guest's frames, innermost first, without the headings of the engine's own text.

@@ -1,5 +1,6 @@
 //! The verb `start`: everything that can fail is done before the guest runs.
 
+use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -118,8 +119,12 @@ async fn run(core: &Arc<Core>, ready: Launch) {
         drain: CancellationToken::new(),
         kill: CancellationToken::new(),
         report,
+        told: CancellationToken::new(),
     });
-    core.registry.finish(id, live.clone());
+    if let Some(before) = core.registry.finish(id, live.clone()) {
+        // The end of the attempt before may be known already and not yet told.
+        before.told.cancelled().await;
+    }
     let started = DriverEvent::Started { execution: id, attempt, ports: live.ports.clone() };
     tell(core, started).await;
     let task_core = core.clone();
@@ -128,10 +133,9 @@ async fn run(core: &Arc<Core>, ready: Launch) {
             let cause = work(&program, ports, &live).await;
             setup.log.close();
             let report = ExitReport { cause, usage: usage(&setup, &live.counters) };
-            // The event first: whoever sees the end may start the next attempt at once.
-            let event = DriverEvent::Ended { execution: id, attempt, report: report.clone() };
-            tell(&task_core, event).await;
-            ended.send_replace(Some(report));
+            ended.send_replace(Some(report.clone()));
+            tell(&task_core, DriverEvent::Ended { execution: id, attempt, report }).await;
+            live.told.cancel();
         },
         &core.guests,
     );
@@ -144,20 +148,27 @@ async fn tell(core: &Core, event: DriverEvent) {
 
 async fn work(program: &Arc<Program>, ports: Ports, live: &Live) -> ExitCause {
     let limit = live.setup.spec.timeouts.execution;
-    let guest = guest(program, ports, live);
-    tokio::select! {
-        cause = guest => cause,
+    let mut guest = pin!(guest(program, ports, live));
+    let cut_off = tokio::select! {
+        cause = &mut guest => return cause,
         () = live.kill.cancelled() => ExitCause::Stopped,
         after_ms = expiry(limit) => ExitCause::TimedOut { after_ms },
+    };
+    // A command ends by being dropped; an HTTP handler has tasks, which end by `kill`.
+    live.kill.cancel();
+    if live.is_http {
+        guest.await;
     }
+    cut_off
 }
 
 async fn guest(program: &Arc<Program>, ports: Ports, live: &Live) -> ExitCause {
     // Held while the guest may still want to listen there.
     let Ports { http, reserved: _reserved, .. } = ports;
     if let Program::Http(pre) = &**program {
-        let server = HttpServer::new(live.setup.clone(), pre, live.counters.clone());
-        return server.serve(http, live.drain.clone(), live.kill.clone()).await;
+        let (setup, counters) = (live.setup.clone(), live.counters.clone());
+        let server = HttpServer::new(setup, pre, counters, live.kill.clone());
+        return server.serve(http, live.drain.clone()).await;
     }
     let store = match live.setup.store() {
         Ok(store) => store,

@@ -26,6 +26,8 @@ pub(crate) struct Live {
     pub(crate) kill: CancellationToken,
     /// Set once, at the end.
     pub(crate) report: watch::Receiver<Option<ExitReport>>,
+    /// The event of the end is with the agent.
+    pub(crate) told: CancellationToken,
 }
 
 impl Live {
@@ -89,8 +91,12 @@ impl Registry {
         Ok(())
     }
 
-    pub(super) fn finish(&self, id: ExecutionId, live: Arc<Live>) {
-        self.entries().insert(id, Entry::Started(live));
+    /// Returns the attempt before, if there was one.
+    pub(super) fn finish(&self, id: ExecutionId, live: Arc<Live>) -> Option<Arc<Live>> {
+        match self.entries().insert(id, Entry::Started(live)) {
+            Some(Entry::Starting(before)) => before,
+            Some(Entry::Started(_)) | None => None,
+        }
     }
 
     pub(super) fn give_up(&self, id: ExecutionId) {
