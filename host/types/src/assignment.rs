@@ -85,7 +85,7 @@ pub enum Desired {
     Stop {
         /// Between being asked and being ended.
         #[n(0)]
-        #[serde(rename = "killMs")]
+        #[serde(rename = "killMs", with = "crate::duration::as_number")]
         kill: Millis,
     },
 }

@@ -98,6 +98,28 @@ impl FromStr for Millis {
 
 serde_as_text!(Millis);
 
+/// On the wire a field whose name ends in `Ms` is a plain number of milliseconds.
+pub mod as_number {
+    use super::Millis;
+    use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+    /// Writes the number.
+    ///
+    /// # Errors
+    /// The serializer's own.
+    pub fn serialize<S: Serializer>(span: &Millis, s: S) -> Result<S::Ok, S::Error> {
+        span.get().serialize(s)
+    }
+
+    /// Reads the number.
+    ///
+    /// # Errors
+    /// The deserializer's own.
+    pub fn deserialize<'de, D: Deserializer<'de>>(d: D) -> Result<Millis, D::Error> {
+        u64::deserialize(d).map(Millis::new)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

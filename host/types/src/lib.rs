@@ -5,6 +5,7 @@
 
 extern crate alloc;
 
+pub mod address;
 pub mod assignment;
 pub mod codes;
 pub mod digest;

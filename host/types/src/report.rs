@@ -184,6 +184,6 @@ pub struct Renewed {
     /// The host's fence; another one than the agent's means: register again.
     pub fence: Fence,
     /// How long the lease is, counted from when the agent sent the renewal.
-    #[serde(rename = "leaseMs")]
+    #[serde(rename = "leaseMs", with = "crate::duration::as_number")]
     pub lease: Millis,
 }

@@ -1,0 +1,9 @@
+//! Artifacts: bytes by their digest, streamed in, verified, inspected once.
+
+mod fetch;
+mod meta;
+mod store;
+
+pub use fetch::{FetchError, Fetcher};
+pub use meta::{ArtifactMeta, Verdict};
+pub use store::{ArtifactStore, MAX_ARCHIVE_BYTES, StoreError};

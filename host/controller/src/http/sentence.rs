@@ -1,0 +1,70 @@
+//! Facts in sentences, as events show them.
+
+use pliant_core::{
+    FactKind,
+    state::{TaskEnd, Wanted},
+};
+
+/// A fact in a sentence, for events.
+pub(super) fn sentence(fact: &FactKind) -> String {
+    match fact {
+        FactKind::TermStarted { epoch } => format!("controller term {epoch} began"),
+        FactKind::JobCreated { name, kind, .. } => format!("{kind} job {name} was created"),
+        FactKind::VersionAdded { record, .. } => {
+            format!("version {} by {}", record.number, record.author)
+        }
+        FactKind::IncarnationStarted { incarnation, version, size, .. } => {
+            format!("run {incarnation} of version {version} began with {size} tasks")
+        }
+        FactKind::JobSized { size, .. } => format!("its size is {size} now"),
+        FactKind::JobWanted { wanted, .. } => match wanted {
+            Wanted::Running => "it was started".to_owned(),
+            Wanted::Stopped => "it was asked to stop".to_owned(),
+            Wanted::Deleted => "it was deleted".to_owned(),
+        },
+        FactKind::JobEnded { end, .. } if end.success => format!("it completed: {}", end.reason),
+        FactKind::JobEnded { end, .. } => format!("it failed: {}", end.reason),
+        FactKind::JobForgotten { job } => format!("{job} is gone"),
+        FactKind::VersionForgotten { version, .. } => format!("version {version} fell out of history"),
+        FactKind::IncarnationForgotten { incarnation, .. } => {
+            format!("run {incarnation} fell out of history")
+        }
+        FactKind::TaskAdded { task, host } => format!("task {} belongs to host {host}", task.number),
+        FactKind::TaskRetried { task, failures, .. } if *failures > 0 => {
+            format!("task {} failed {failures} times in a row and is placed again", task.number)
+        }
+        FactKind::TaskRetried { task, .. } => format!("task {} is placed again", task.number),
+        FactKind::TaskEnded { task, end, .. } => match end {
+            TaskEnd::Completed => format!("task {} completed", task.number),
+            TaskEnd::Failed(why) => format!("task {} {why}", task.number),
+        },
+        FactKind::TaskForgotten { task } => format!("task {} was removed", task.number),
+        FactKind::MembersFixed { .. } => "its hosts are chosen".to_owned(),
+        other => execution_sentence(other),
+    }
+}
+
+fn execution_sentence(fact: &FactKind) -> String {
+    match fact {
+        FactKind::ExecutionPlaced { execution, task, host, version, .. } => {
+            format!("task {} is {execution} on {host} at version {version}", task.number)
+        }
+        FactKind::ExecutionRelabelled { execution, version } => {
+            format!("{execution} counts as version {version}, without a restart")
+        }
+        FactKind::ExecutionStopRequested { execution, .. } => format!("{execution} is asked to stop"),
+        FactKind::ExecutionObserved { observation } => {
+            let exit = observation.exit.as_ref().map(|exit| format!(", {exit}")).unwrap_or_default();
+            format!("{} is {}, attempt {}{exit}", observation.execution, observation.phase, observation.attempt)
+        }
+        FactKind::ExecutionLost { execution } => format!("{execution} is lost with its host"),
+        FactKind::HostRegistered { host, description } => format!("host {} is {host}", description.name),
+        FactKind::HostDescribed { host, .. } => format!("{host} describes itself anew"),
+        FactKind::HostStaged { host, stage, .. } => format!("{host} is {stage}"),
+        FactKind::HostFenced { host, fence } => format!("{host} has fence {fence}"),
+        FactKind::HostModeSet { host, mode } => format!("{host} is {mode}"),
+        FactKind::RequestRemembered { .. } => "an answer is kept for its key".to_owned(),
+        FactKind::RequestForgotten { .. } => "an old answer was forgotten".to_owned(),
+        other => other.word().to_owned(),
+    }
+}

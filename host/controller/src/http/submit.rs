@@ -1,0 +1,287 @@
+//! PUT a job: parse strictly, resolve its source to a digest, ask the core once.
+
+use super::{
+    context::Api,
+    error::ApiError,
+    jobs::{JobPath, parse_path},
+    verbs::{admin, expect_of, key_of},
+};
+use crate::artifacts::{ArtifactMeta, Verdict};
+use axum::{
+    Json,
+    body::Bytes,
+    extract::{Path, Query, State, rejection::{BytesRejection, QueryRejection}},
+    http::{HeaderMap, StatusCode, header},
+    response::{IntoResponse, Response},
+};
+use pliant_api::{
+    body::{ChangeClass, ChangeView, SubmitAnswer, SubmitOutcome, SubmitQuery},
+    headers::{Precondition, etag},
+    parse::{Format, ParsedJob, parse},
+    problem::{FieldError, Problem},
+    routes::JobRef,
+};
+use pliant_core::{
+    Answer, ChangeClass as CoreClass, Command, Expect, Force, Request, Submit,
+    SubmitOutcome as CoreOutcome, decide,
+};
+use pliant_types::{
+    Digest, JobName, Namespace, Revision,
+    codes::Code,
+    spec::{Engine, RESERVED_PREFIX, Source, WrittenMap},
+    validate::ProblemKind,
+};
+use std::sync::Arc;
+
+const COMPONENT: &str = "/spec/engine/wasm/component";
+
+/// PUT `/v1/namespaces/{namespace}/jobs/{job}`
+pub(super) async fn submit(
+    State(api): State<Api>,
+    Path((namespace, job)): JobPath,
+    query: Result<Query<SubmitQuery>, QueryRejection>,
+    headers: HeaderMap,
+    body: Result<Bytes, BytesRejection>,
+) -> Result<Response, ApiError> {
+    let (Query(query), body) = (query?, body?);
+    let (namespace, reference) = parse_path(&namespace, &job)?;
+    let JobRef::Name(name) = reference else {
+        let words = "a submission names its job, not a uid";
+        return Err(ApiError::new(Code::BodyInvalid, words));
+    };
+    let parsed = parse_one(&headers, &body)?;
+    check_place(&parsed, &namespace, &name)?;
+    check_rules(&parsed)?;
+    if let Some(words) = api.space.refusal().filter(|_| !query.dry_run) {
+        return Err(ApiError::new(Code::NoSpace, words));
+    }
+    let expect = expect_for(&api, expect_of(&headers)?, &namespace, &name)?;
+    let (digest, warning) = resolve(&api, &parsed, &namespace, &name).await?;
+    let command = Command::Submit(command(parsed, &query, (namespace.clone(), name.clone()), (digest, expect)));
+    let asked = [namespace.as_bytes(), name.as_bytes(), &body, format!("{query:?}{expect:?}").as_bytes()].concat();
+    let key = key_of(&headers, &[&asked])?;
+    let request = Request { principal: admin(), key, command };
+    let (answer, dry_run) = if query.dry_run {
+        let state = api.newest().state;
+        (decide(&state, &request, api.hosts.now())?.answer, true)
+    } else {
+        (api.inbox.ask(request).await?.0, false)
+    };
+    let Answer::Submitted(answer) = answer else {
+        return Err(ApiError::new(Code::Internal, "the core answered another question"));
+    };
+    let mut view = view(answer, (namespace, name), dry_run);
+    view.warnings.extend(warning);
+    let created = view.outcome == SubmitOutcome::Created && !dry_run;
+    let status = if created { StatusCode::CREATED } else { StatusCode::OK };
+    Ok((status, [(header::ETAG, etag(view.revision))], Json(view)).into_response())
+}
+
+fn parse_one(headers: &HeaderMap, body: &Bytes) -> Result<ParsedJob, ApiError> {
+    let kind = headers.get(header::CONTENT_TYPE).and_then(|v| v.to_str().ok()).unwrap_or_default();
+    let format = Format::of_content_type(kind).ok_or_else(|| {
+        let words = format!("Content-Type {kind:?} is none of application/yaml, application/json, application/toml");
+        ApiError::new(Code::BodyInvalid, words)
+    })?;
+    let text = std::str::from_utf8(body)
+        .map_err(|e| ApiError::new(Code::BodyInvalid, format!("the body is not UTF-8: {e}")))?;
+    let mut jobs = parse(text, format).map_err(|failure| ApiError::from(Problem::from(failure)))?;
+    match (jobs.pop(), jobs.len()) {
+        (Some(job), 0) => Ok(job),
+        (_, others) => {
+            let words = format!("the body holds {} jobs; a path names one", others + 1);
+            Err(ApiError::new(Code::BodyInvalid, words))
+        }
+    }
+}
+
+/// The path says where; the text may leave it out but not say otherwise.
+fn check_place(parsed: &ParsedJob, namespace: &Namespace, name: &JobName) -> Result<(), ApiError> {
+    let metadata = &parsed.manifest.metadata;
+    let mut errors = Vec::new();
+    if metadata.name != *name {
+        let words = format!("the path names job {name}, the text {}", metadata.name);
+        errors.push(parsed.error("/metadata/name", words));
+    }
+    if let Some(written) = metadata.namespace.as_ref().filter(|written| *written != namespace) {
+        let words = format!("the path names namespace {namespace}, the text {written}");
+        errors.push(parsed.error("/metadata/namespace", words));
+    }
+    if errors.is_empty() { Ok(()) } else { Err(invalid(Code::SpecInvalid, errors)) }
+}
+
+fn check_rules(parsed: &ParsedJob) -> Result<(), ApiError> {
+    let found = parsed.problems();
+    if found.is_empty() {
+        return Ok(());
+    }
+    let only_absent = found.iter().all(|p| p.kind == ProblemKind::NotOffered);
+    let code = if only_absent { Code::NotOffered } else { Code::SpecInvalid };
+    Err(invalid(code, found.into_iter().map(|p| p.error).collect()))
+}
+
+fn invalid(code: Code, errors: Vec<FieldError>) -> ApiError {
+    let words = match errors.len() {
+        1 => "one place is wrong".to_owned(),
+        several => format!("{several} places are wrong"),
+    };
+    Problem::new(code).with_detail(words).with_errors(errors).into()
+}
+
+fn expect_for(
+    api: &Api,
+    precondition: Precondition,
+    namespace: &Namespace,
+    name: &JobName,
+) -> Result<Expect, ApiError> {
+    match precondition {
+        Precondition::None => Ok(Expect::Anything),
+        Precondition::Absent => Ok(Expect::Absent),
+        Precondition::Revision(revision) => Ok(Expect::Revision(revision)),
+        Precondition::Present => {
+            let published = api.newest();
+            let uid = published.state.index.job(namespace, name);
+            let job = uid.and_then(|uid| published.state.jobs.get(&uid));
+            job.map(|job| Expect::Revision(job.spec_revision)).ok_or_else(|| {
+                ApiError::new(Code::RevisionMismatch, format!("job {name} must exist, but it does not"))
+            })
+        }
+    }
+}
+
+/// The digest of the component's source. A source that cannot be reached keeps the digest of the
+/// current version when the text is the same (03-jobs.md, section 3), with a warning.
+async fn resolve(
+    api: &Api,
+    parsed: &ParsedJob,
+    namespace: &Namespace,
+    name: &JobName,
+) -> Result<(Digest, Option<String>), ApiError> {
+    let Some(Engine::Wasm(wasm)) = &parsed.manifest.spec.engine else {
+        return Err(ApiError::new(Code::NotOffered, "the engine is not carried out by this release"));
+    };
+    let Some(source) = &wasm.component else {
+        return Err(ApiError::new(Code::SpecInvalid, "the spec names no component"));
+    };
+    let fetched = match source {
+        Source::Digest(digest) => stored(api, *digest).map(|meta| (*digest, meta)),
+        Source::File(path) => Err(ApiError::new(
+            Code::SpecInvalid,
+            format!("file://{path} is a file of your machine; it must be uploaded first"),
+        )
+        .hint("submit with `pliant run`, which uploads it, or `pliant artifact push` and name its digest")),
+        Source::Https(rest) => api.fetcher.https(rest).await.map_err(ApiError::from),
+        Source::Oci(rest) => api.fetcher.oci(rest).await.map_err(ApiError::from),
+    };
+    match fetched {
+        Ok((digest, meta)) => {
+            check_verdict(parsed, &meta)?;
+            Ok((digest, None))
+        }
+        Err(error) if error.0.code == Code::ArtifactUnreachable => {
+            let published = api.newest();
+            let uid = published.state.index.job(namespace, name);
+            let job = uid.and_then(|uid| published.state.jobs.get(&uid));
+            let current = job.and_then(|job| published.state.current_version(job));
+            let same = current.filter(|v| component_of(&v.record.spec) == Some(source));
+            match same {
+                Some(version) => {
+                    let words = error.0.detail.unwrap_or_default();
+                    let warning = format!("{source} could not be asked ({words}); its digest is kept");
+                    Ok((version.record.digest, Some(warning)))
+                }
+                None => Err(error),
+            }
+        }
+        Err(error) => Err(error),
+    }
+}
+
+fn component_of(spec: &pliant_types::JobSpec) -> Option<&Source> {
+    match &spec.engine {
+        Some(Engine::Wasm(wasm)) => wasm.component.as_ref(),
+        _ => None,
+    }
+}
+
+fn stored(api: &Api, digest: Digest) -> Result<ArtifactMeta, ApiError> {
+    api.artifacts.meta(digest)?.ok_or_else(|| {
+        ApiError::new(Code::ArtifactNotFound, format!("the store has no artifact {digest}"))
+    })
+}
+
+fn check_verdict(parsed: &ParsedJob, meta: &ArtifactMeta) -> Result<(), ApiError> {
+    match &meta.verdict {
+        Verdict::Runs => Ok(()),
+        Verdict::Refused { code, reasons } => {
+            let errors = reasons.iter().map(|reason| parsed.error(COMPONENT, reason.clone())).collect();
+            Err(invalid(*code, errors))
+        }
+    }
+}
+
+fn command(
+    parsed: ParsedJob,
+    query: &SubmitQuery,
+    (namespace, name): (Namespace, JobName),
+    (digest, expect): (Digest, Expect),
+) -> Submit {
+    let free = |map: WrittenMap| -> WrittenMap {
+        map.into_iter().filter(|(key, _)| !key.starts_with(RESERVED_PREFIX)).collect()
+    };
+    let metadata = parsed.manifest.metadata;
+    Submit {
+        namespace,
+        name,
+        labels: free(metadata.labels),
+        annotations: free(metadata.annotations),
+        spec: Arc::new(parsed.manifest.spec),
+        text: Some(parsed.text),
+        source: query.source.clone(),
+        digest,
+        force: if query.force { Force::Yes } else { Force::No },
+        expect,
+        message: query.message.clone(),
+    }
+}
+
+fn view(
+    answer: pliant_core::SubmitAnswer,
+    (namespace, name): (Namespace, JobName),
+    dry_run: bool,
+) -> SubmitAnswer {
+    let new = dry_run && answer.outcome == CoreOutcome::Created;
+    SubmitAnswer {
+        namespace,
+        name,
+        outcome: match answer.outcome {
+            CoreOutcome::Created => SubmitOutcome::Created,
+            CoreOutcome::Unchanged => SubmitOutcome::Unchanged,
+            CoreOutcome::Started => SubmitOutcome::Started,
+            CoreOutcome::Forced => SubmitOutcome::Forced,
+            CoreOutcome::Updated => SubmitOutcome::Updated,
+        },
+        dry_run,
+        uid: (!new).then_some(answer.uid),
+        version: answer.version,
+        previous_version: answer.previous_version,
+        revision: if new { Revision::FIRST } else { answer.revision },
+        rollout: None,
+        changes: answer.changes.into_iter().map(change).collect(),
+        warnings: answer.warnings,
+    }
+}
+
+fn change(change: pliant_core::Change) -> ChangeView {
+    ChangeView {
+        field: change.field,
+        old: change.old,
+        new: change.new,
+        class: match change.class {
+            CoreClass::Metadata => ChangeClass::Metadata,
+            CoreClass::Policy => ChangeClass::Policy,
+            CoreClass::Scale => ChangeClass::Scale,
+            CoreClass::Replace => ChangeClass::Replace,
+        },
+    }
+}

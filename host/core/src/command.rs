@@ -1,0 +1,295 @@
+//! What can be asked of the core: one struct per command, one closed enum.
+//!
+//! Every command that yields facts is journaled with its time, so that the simulator can decide it
+//! again. Renewals and unchanged observations are not commands (14-decisions.md, 1).
+
+use alloc::{string::String, sync::Arc, vec::Vec};
+use core::fmt;
+use minicbor::{Decode, Encode};
+use pliant_types::{
+    Digest, Epoch, HostId, JobName, JobSpec, JobUid, Millis, Namespace, Revision, Time,
+    host::{HostDescription, HostMode, HostStage},
+    report::{InventoryItem, Report},
+    spec::WrittenMap,
+};
+
+/// Who asks: the subject of a token, an agent, or the controller itself.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Encode, Decode)]
+#[cbor(transparent)]
+pub struct Principal(#[n(0)] pub String);
+
+/// The caller's key of a request that must be answered the same twice.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Encode, Decode)]
+#[cbor(transparent)]
+pub struct IdempotencyKey(#[n(0)] pub String);
+
+/// A command with who asked and how to recognise it again.
+#[derive(Clone, Debug, PartialEq, Eq, Encode, Decode)]
+#[cbor(map)]
+pub struct Request {
+    /// Who asks.
+    #[n(0)]
+    pub principal: Principal,
+    /// The key and a hash of the body (law 9).
+    #[n(1)]
+    pub key: Option<(IdempotencyKey, Digest)>,
+    /// What is asked.
+    #[n(2)]
+    pub command: Command,
+}
+
+impl Request {
+    /// A request of the controller itself.
+    #[must_use]
+    pub fn internal(command: Command) -> Self {
+        Self { principal: Principal("controller".into()), key: None, command }
+    }
+}
+
+/// Everything that can be asked.
+#[derive(Clone, Debug, PartialEq, Eq, Encode, Decode)]
+pub enum Command {
+    /// Create or update a job by its name.
+    #[n(0)]
+    Submit(#[n(0)] Submit),
+    /// Stop a job; its spec stays.
+    #[n(1)]
+    Stop(#[n(0)] StopJob),
+    /// Start a stopped job.
+    #[n(2)]
+    Start(#[n(0)] StartJob),
+    /// Stop a job, free its name and forget it.
+    #[n(3)]
+    Delete(#[n(0)] DeleteJob),
+    /// An agent begins or resumes.
+    #[n(4)]
+    RegisterHost(#[n(0)] RegisterHost),
+    /// A host's renewals stopped long enough for the next stage.
+    #[n(5)]
+    HostSilent(#[n(0)] HostSilent),
+    /// A suspect or unreachable host renews again.
+    #[n(6)]
+    HostSeen(#[n(0)] HostSeen),
+    /// People want something else of a host.
+    #[n(7)]
+    SetHostMode(#[n(0)] SetHostMode),
+    /// What a host observes.
+    #[n(8)]
+    Report(#[n(0)] ReportHost),
+    /// A controller begins its term.
+    #[n(9)]
+    StartTerm(#[n(0)] StartTerm),
+    /// Run the planner.
+    #[n(10)]
+    Tick,
+}
+
+impl Command {
+    /// The command's word, for logs and dumps.
+    #[must_use]
+    pub const fn word(&self) -> &'static str {
+        match self {
+            Self::Submit(_) => "submit",
+            Self::Stop(_) => "stop",
+            Self::Start(_) => "start",
+            Self::Delete(_) => "delete",
+            Self::RegisterHost(_) => "register-host",
+            Self::HostSilent(_) => "host-silent",
+            Self::HostSeen(_) => "host-seen",
+            Self::SetHostMode(_) => "set-host-mode",
+            Self::Report(_) => "report",
+            Self::StartTerm(_) => "start-term",
+            Self::Tick => "tick",
+        }
+    }
+}
+
+/// A job by its name in a namespace, or by its uid; never by a prefix.
+#[derive(Clone, Debug, PartialEq, Eq, Encode, Decode)]
+pub enum JobRef {
+    /// The exact name.
+    #[n(0)]
+    Name(#[n(0)] Namespace, #[n(1)] JobName),
+    /// The uid; the namespace must be the job's own.
+    #[n(1)]
+    Uid(#[n(0)] Namespace, #[n(1)] JobUid),
+}
+
+impl JobRef {
+    /// The namespace that the caller named.
+    #[must_use]
+    pub const fn namespace(&self) -> &Namespace {
+        match self {
+            Self::Name(namespace, _) | Self::Uid(namespace, _) => namespace,
+        }
+    }
+}
+
+impl fmt::Display for JobRef {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Name(_, name) => name.fmt(f),
+            Self::Uid(_, uid) => uid.fmt(f),
+        }
+    }
+}
+
+/// A precondition on a job's spec revision.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Encode, Decode)]
+pub enum Expect {
+    /// Whatever it is.
+    #[n(0)]
+    Anything,
+    /// No job of this name may exist.
+    #[n(1)]
+    Absent,
+    /// Exactly this spec revision.
+    #[n(2)]
+    Revision(#[n(0)] Revision),
+}
+
+/// Whether an unchanged spec is deployed again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Encode, Decode)]
+#[cbor(index_only)]
+pub enum Force {
+    /// Unchanged means nothing to do.
+    #[n(0)]
+    No,
+    /// A new version even when nothing changed.
+    #[n(1)]
+    Yes,
+}
+
+/// Create or update a job.
+#[derive(Clone, Debug, PartialEq, Eq, Encode, Decode)]
+#[cbor(map)]
+pub struct Submit {
+    /// Where.
+    #[n(0)]
+    pub namespace: Namespace,
+    /// Which name.
+    #[n(1)]
+    pub name: JobName,
+    /// Labels as written, without reserved ones.
+    #[n(2)]
+    pub labels: WrittenMap,
+    /// Annotations as written, without reserved ones.
+    #[n(3)]
+    pub annotations: WrittenMap,
+    /// The spec as written; journaled by digest only, since the fact holds it.
+    #[cbor(n(4), with = "crate::codec::spec_json")]
+    pub spec: Arc<JobSpec>,
+    /// The user's text with its comments.
+    #[n(5)]
+    pub text: Option<String>,
+    /// Where the artifact came from in the user's words (a path, a tag).
+    #[n(6)]
+    pub source: Option<String>,
+    /// What the component's source was resolved to.
+    #[n(7)]
+    pub digest: Digest,
+    /// Deploy again although nothing changed.
+    #[n(8)]
+    pub force: Force,
+    /// Precondition.
+    #[n(9)]
+    pub expect: Expect,
+    /// Why, in the user's words.
+    #[n(10)]
+    pub message: Option<String>,
+}
+
+macro_rules! command {
+    ($(#[$doc:meta])* $name:ident { $($(#[$fdoc:meta])* $index:literal $field:ident: $type:ty,)* }) => {
+        $(#[$doc])*
+        #[derive(Clone, Debug, PartialEq, Eq, Encode, Decode)]
+        #[cbor(map)]
+        pub struct $name { $($(#[$fdoc])* #[n($index)] pub $field: $type,)* }
+    };
+}
+
+command! {
+    /// Stop a job.
+    StopJob {
+        /// Which.
+        0 job: JobRef,
+        /// Precondition.
+        1 expect: Expect,
+    }
+}
+command! {
+    /// Start a stopped job.
+    StartJob {
+        /// Which.
+        0 job: JobRef,
+        /// Precondition.
+        1 expect: Expect,
+    }
+}
+command! {
+    /// Delete a job.
+    DeleteJob {
+        /// Which.
+        0 job: JobRef,
+        /// Precondition.
+        1 expect: Expect,
+    }
+}
+command! {
+    /// An agent begins or resumes.
+    RegisterHost {
+        /// What the host is.
+        0 description: HostDescription,
+        /// The id that it was given before.
+        1 host: Option<HostId>,
+        /// Every execution that it still has.
+        2 inventory: Vec<InventoryItem>,
+    }
+}
+command! {
+    /// A host has been silent.
+    HostSilent {
+        /// Which.
+        0 host: HostId,
+        /// The stage that its silence has reached: suspect, unreachable or lost.
+        1 stage: HostStage,
+        /// When its lease ended or ends.
+        2 lease_end: Time,
+    }
+}
+command! {
+    /// A silent host renews again.
+    HostSeen {
+        /// Which.
+        0 host: HostId,
+        /// The boot that it names.
+        1 boot: String,
+    }
+}
+command! {
+    /// People want something else of a host.
+    SetHostMode {
+        /// Which.
+        0 host: HostId,
+        /// What they want.
+        1 mode: HostMode,
+    }
+}
+command! {
+    /// What a host observes.
+    ReportHost {
+        /// Which.
+        0 host: HostId,
+        /// The observations.
+        1 report: Report,
+    }
+}
+command! {
+    /// A controller begins its term.
+    StartTerm {
+        /// The journal's epoch.
+        0 epoch: Epoch,
+        /// How long there was no writer.
+        1 gap: Millis,
+    }
+}

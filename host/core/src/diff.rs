@@ -1,0 +1,93 @@
+//! The changed fields between two effective specs, each with what it does to tasks.
+
+use crate::answer::{Change, ChangeClass};
+use alloc::{
+    collections::{BTreeMap, BTreeSet},
+    format,
+    string::{String, ToString},
+    vec::Vec,
+};
+use pliant_types::Effective;
+use serde_json::Value;
+
+/// Most changes that an answer lists; the rest is counted in one line.
+const MAX_CHANGES: usize = 200;
+
+/// What a version looks like from outside.
+pub(crate) struct Face<'a> {
+    pub(crate) effective: &'a Effective,
+    pub(crate) labels: &'a BTreeMap<String, String>,
+    pub(crate) annotations: &'a BTreeMap<String, String>,
+    pub(crate) digest: String,
+}
+
+/// Every field that differs, in the order of the paths.
+pub(crate) fn changes(old: &Face<'_>, new: &Face<'_>) -> Vec<Change> {
+    let (before, after) = (flat(old), flat(new));
+    let paths: BTreeSet<_> = before.keys().chain(after.keys()).collect();
+    let mut changes: Vec<_> = paths
+        .into_iter()
+        .filter(|path| before.get(*path) != after.get(*path))
+        .map(|path| Change {
+            field: path.clone(),
+            old: before.get(path).cloned(),
+            new: after.get(path).cloned(),
+            class: class(path),
+        })
+        .collect();
+    if changes.len() > MAX_CHANGES {
+        let rest = changes.split_off(MAX_CHANGES);
+        let class = rest.iter().map(|c| c.class).max().unwrap_or(ChangeClass::Metadata);
+        let field = format!("… and {} more", rest.len());
+        changes.push(Change { field, old: None, new: None, class });
+    }
+    changes
+}
+
+/// What a change of a path does (03-jobs.md, section 4, as far as this release goes: what changes
+/// a task's template is carried out by replacing the task).
+fn class(path: &str) -> ChangeClass {
+    let member = path.strip_prefix("spec.").map(|rest| rest.split('.').next().unwrap_or(rest));
+    match member {
+        None if path == "digest" => ChangeClass::Replace,
+        None | Some("priority") => ChangeClass::Metadata,
+        Some("count") => ChangeClass::Scale,
+        Some("engine") if path == "spec.engine.wasm.component" => ChangeClass::Metadata,
+        Some("engine" | "env" | "config" | "resources" | "ports" | "mounts" | "capabilities") => {
+            ChangeClass::Replace
+        }
+        Some(_) => ChangeClass::Policy,
+    }
+}
+
+fn flat(face: &Face<'_>) -> BTreeMap<String, String> {
+    let mut fields = BTreeMap::new();
+    let spec = serde_json::to_value(face.effective.spec())
+        .expect("Invariant: a spec has string keys only and always encodes");
+    flatten("spec", &spec, &mut fields);
+    for (member, map) in [("labels", face.labels), ("annotations", face.annotations)] {
+        for (key, value) in map {
+            fields.insert(
+                format!("metadata.{member}.{key}"),
+                Value::from(value.as_str()).to_string(),
+            );
+        }
+    }
+    fields.insert("digest".into(), face.digest.clone());
+    fields
+}
+
+fn flatten(path: &str, value: &Value, fields: &mut BTreeMap<String, String>) {
+    match value {
+        Value::Object(map) => {
+            for (key, value) in map {
+                flatten(&format!("{path}.{key}"), value, fields);
+            }
+        }
+        Value::Null => {}
+        Value::Array(list) if list.is_empty() => {}
+        other => {
+            fields.insert(path.to_string(), other.to_string());
+        }
+    }
+}

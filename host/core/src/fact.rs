@@ -1,0 +1,317 @@
+//! What was decided: self-contained results that are journaled and applied.
+//!
+//! Integer keys; fields are only added and keys never used again (14-decisions.md, 22). Each kind
+//! has golden bytes in golden/facts.txt; changing one is a change of format.
+
+use crate::{
+    Answer, IdempotencyKey, Principal,
+    state::{JobEnd, StopCause, TaskEnd, TaskKey, VersionRecord, Wanted},
+};
+use alloc::{boxed::Box, vec::Vec};
+use minicbor::{Decode, Encode};
+use pliant_types::{
+    Cpu, Digest, Epoch, ExecutionId, Fence, HostId, Incarnation, JobName, JobUid, Kind, Memory,
+    Millis, Namespace, Time, Version,
+    host::{HostDescription, HostMode, HostStage},
+    report::Observation,
+};
+
+/// One fact and its time.
+#[derive(Clone, Debug, PartialEq, Eq, Encode, Decode)]
+#[cbor(map)]
+pub struct Fact {
+    /// The time of the decision.
+    #[n(0)]
+    pub at: Time,
+    /// What was decided.
+    #[n(1)]
+    pub kind: FactKind,
+}
+
+macro_rules! facts {
+    ($($(#[$doc:meta])* $index:literal $variant:ident = $word:literal { $($(#[$fdoc:meta])* $findex:literal $field:ident: $type:ty,)* })*) => {
+        /// What was decided.
+        #[derive(Clone, Debug, PartialEq, Eq, Encode, Decode)]
+        pub enum FactKind {
+            $($(#[$doc])* #[n($index)] #[cbor(map)] $variant { $($(#[$fdoc])* #[n($findex)] $field: $type,)* },)*
+        }
+        impl FactKind {
+            /// Every kind's word, in the order of their keys.
+            pub const WORDS: &'static [&'static str] = &[$($word),*];
+            /// The kind's word, for logs, watches and dumps.
+            #[must_use]
+            pub const fn word(&self) -> &'static str {
+                match self { $(Self::$variant { .. } => $word,)* }
+            }
+        }
+    };
+}
+
+facts! {
+    /// A controller's term began.
+    0 TermStarted = "term-started" {
+        /// The term.
+        0 epoch: Epoch,
+    }
+    /// A job exists.
+    1 JobCreated = "job-created" {
+        /// Its uid.
+        0 job: JobUid,
+        /// Its namespace.
+        1 namespace: Namespace,
+        /// Its name.
+        2 name: JobName,
+        /// Its kind.
+        3 kind: Kind,
+    }
+    /// A job has a new current version.
+    2 VersionAdded = "version-added" {
+        /// The job.
+        0 job: JobUid,
+        /// All that is stored of it.
+        1 record: Box<VersionRecord>,
+    }
+    /// A new run of a job began; tasks 0 to size-1 are its members.
+    3 IncarnationStarted = "incarnation-started" {
+        /// The job.
+        0 job: JobUid,
+        /// The run.
+        1 incarnation: Incarnation,
+        /// Its version.
+        2 version: Version,
+        /// Its first size; 0 for daemon and ops.
+        3 size: u32,
+    }
+    /// A job has another size; holes are filled from the lowest, the highest go first.
+    4 JobSized = "job-sized" {
+        /// The job.
+        0 job: JobUid,
+        /// The size.
+        1 size: u32,
+    }
+    /// People want something else of a job.
+    5 JobWanted = "job-wanted" {
+        /// The job.
+        0 job: JobUid,
+        /// What.
+        1 wanted: Wanted,
+    }
+    /// A batch or ops job's newest run is over.
+    6 JobEnded = "job-ended" {
+        /// The job.
+        0 job: JobUid,
+        /// How.
+        1 end: JobEnd,
+    }
+    /// A deleted job is gone with all that belonged to it.
+    7 JobForgotten = "job-forgotten" {
+        /// The job.
+        0 job: JobUid,
+    }
+    /// A version fell out of history.
+    8 VersionForgotten = "version-forgotten" {
+        /// The job.
+        0 job: JobUid,
+        /// The version.
+        1 version: Version,
+    }
+    /// An ended run fell out of history with its tasks.
+    9 IncarnationForgotten = "incarnation-forgotten" {
+        /// The job.
+        0 job: JobUid,
+        /// The run.
+        1 incarnation: Incarnation,
+    }
+    /// A daemon or ops job has a member on a host.
+    10 TaskAdded = "task-added" {
+        /// The task.
+        0 task: TaskKey,
+        /// Its host.
+        1 host: HostId,
+    }
+    /// A task's ended execution was judged: it is placed again, not before a time.
+    11 TaskRetried = "task-retried" {
+        /// The task.
+        0 task: TaskKey,
+        /// The execution that was judged.
+        1 judged: ExecutionId,
+        /// Failures in a row.
+        2 failures: u32,
+        /// Not before.
+        3 retry_at: Option<Time>,
+        /// The only host that it may run on.
+        4 host: Option<HostId>,
+    }
+    /// A task is done for good.
+    12 TaskEnded = "task-ended" {
+        /// The task.
+        0 task: TaskKey,
+        /// The execution that was judged.
+        1 judged: ExecutionId,
+        /// How.
+        2 end: TaskEnd,
+    }
+    /// A task that the job no longer has is gone.
+    13 TaskForgotten = "task-forgotten" {
+        /// The task.
+        0 task: TaskKey,
+    }
+    /// The hosts of an ops job's run are chosen.
+    14 MembersFixed = "members-fixed" {
+        /// The job.
+        0 job: JobUid,
+        /// The run.
+        1 incarnation: Incarnation,
+    }
+    /// A task was placed on a host.
+    15 ExecutionPlaced = "execution-placed" {
+        /// The new execution.
+        0 execution: ExecutionId,
+        /// Whose.
+        1 task: TaskKey,
+        /// What it runs.
+        2 version: Version,
+        /// Where.
+        3 host: HostId,
+        /// The host's fence.
+        4 fence: Fence,
+        /// What it holds of the CPU.
+        5 cpu: Cpu,
+        /// What it holds of the memory.
+        6 memory: Memory,
+        /// Static ports that it holds.
+        7 static_ports: Vec<u16>,
+        /// The task's oldest kept execution, when it falls out.
+        8 forget: Option<ExecutionId>,
+    }
+    /// An execution counts as another version of equal template, without a restart.
+    16 ExecutionRelabelled = "execution-relabelled" {
+        /// The execution.
+        0 execution: ExecutionId,
+        /// The version.
+        1 version: Version,
+    }
+    /// An execution is asked to stop.
+    17 ExecutionStopRequested = "execution-stop-requested" {
+        /// The execution.
+        0 execution: ExecutionId,
+        /// Why.
+        1 cause: StopCause,
+        /// Between being asked and being ended.
+        2 kill: Millis,
+    }
+    /// A host observed something new of an execution.
+    18 ExecutionObserved = "execution-observed" {
+        /// The observation.
+        0 observation: Observation,
+    }
+    /// An execution is lost with its host.
+    19 ExecutionLost = "execution-lost" {
+        /// The execution.
+        0 execution: ExecutionId,
+    }
+    /// A host is known.
+    20 HostRegistered = "host-registered" {
+        /// Its id.
+        0 host: HostId,
+        /// What it is.
+        1 description: HostDescription,
+    }
+    /// A host describes itself differently.
+    21 HostDescribed = "host-described" {
+        /// Its id.
+        0 host: HostId,
+        /// What it is now.
+        1 description: HostDescription,
+    }
+    /// A host stands elsewhere.
+    22 HostStaged = "host-staged" {
+        /// Its id.
+        0 host: HostId,
+        /// Where.
+        1 stage: HostStage,
+        /// When its lease ended, while it is silent.
+        2 lease_end: Option<Time>,
+    }
+    /// What was placed on a host before is fenced off.
+    23 HostFenced = "host-fenced" {
+        /// Its id.
+        0 host: HostId,
+        /// The new fence.
+        1 fence: Fence,
+    }
+    /// People want something else of a host.
+    24 HostModeSet = "host-mode-set" {
+        /// Its id.
+        0 host: HostId,
+        /// What.
+        1 mode: HostMode,
+    }
+    /// The answer of an idempotent request.
+    25 RequestRemembered = "request-remembered" {
+        /// Who asked.
+        0 principal: Principal,
+        /// The key.
+        1 key: IdempotencyKey,
+        /// Hash of the body.
+        2 body: Digest,
+        /// The answer.
+        3 answer: Answer,
+    }
+    /// An old answer is no longer kept.
+    26 RequestForgotten = "request-forgotten" {
+        /// Who asked.
+        0 principal: Principal,
+        /// The key.
+        1 key: IdempotencyKey,
+    }
+}
+
+impl FactKind {
+    /// The job that the fact speaks of, for watches.
+    #[must_use]
+    pub fn job(&self) -> Option<JobUid> {
+        match self {
+            Self::JobCreated { job, .. }
+            | Self::VersionAdded { job, .. }
+            | Self::IncarnationStarted { job, .. }
+            | Self::JobSized { job, .. }
+            | Self::JobWanted { job, .. }
+            | Self::JobEnded { job, .. }
+            | Self::JobForgotten { job }
+            | Self::VersionForgotten { job, .. }
+            | Self::IncarnationForgotten { job, .. }
+            | Self::MembersFixed { job, .. } => Some(*job),
+            Self::TaskAdded { task, .. }
+            | Self::TaskRetried { task, .. }
+            | Self::TaskEnded { task, .. }
+            | Self::TaskForgotten { task }
+            | Self::ExecutionPlaced { task, .. } => Some(task.job),
+            Self::ExecutionObserved { observation } => Some(observation.job),
+            Self::TermStarted { .. }
+            | Self::ExecutionRelabelled { .. }
+            | Self::ExecutionStopRequested { .. }
+            | Self::ExecutionLost { .. }
+            | Self::HostRegistered { .. }
+            | Self::HostDescribed { .. }
+            | Self::HostStaged { .. }
+            | Self::HostFenced { .. }
+            | Self::HostModeSet { .. }
+            | Self::RequestRemembered { .. }
+            | Self::RequestForgotten { .. } => None,
+        }
+    }
+
+    /// The execution that the fact speaks of, for watches and assignments.
+    #[must_use]
+    pub const fn execution(&self) -> Option<ExecutionId> {
+        match self {
+            Self::ExecutionPlaced { execution, .. }
+            | Self::ExecutionRelabelled { execution, .. }
+            | Self::ExecutionStopRequested { execution, .. }
+            | Self::ExecutionLost { execution } => Some(*execution),
+            Self::ExecutionObserved { observation } => Some(observation.execution),
+            _ => None,
+        }
+    }
+}

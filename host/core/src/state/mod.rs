@@ -1,0 +1,179 @@
+//! The state: tables of entities, the counters that hand out ids, and indexes derived from both.
+//!
+//! Only `apply` changes it (law 1). Entities are hashed and written to snapshots; indexes are
+//! neither, since they follow from the entities.
+
+mod execution;
+mod host;
+mod index;
+mod job;
+mod task;
+mod version;
+
+pub use execution::{Execution, StopCause};
+pub use host::Host;
+pub use index::{HostLoad, Indexes, Tally};
+pub use job::{Incarnation, IncarnationKey, Job, JobEnd, RunState, VersionKey, Wanted};
+pub use task::{Task, TaskEnd, TaskKey};
+pub(crate) use version::template_hash;
+pub use version::{Version, VersionRecord};
+
+use crate::{Answer, IdempotencyKey, Principal, table::Table};
+use minicbor::{Decode, Encode};
+use pliant_types::{
+    Digest, Epoch, ExecutionId, HostId, Incarnation as IncarnationNumber, JobUid, Revision,
+    TaskNumber, Time,
+};
+
+/// Numbers that the state hands out, and where it stands.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Encode, Decode)]
+#[cbor(map)]
+pub struct Counters {
+    /// Facts applied so far.
+    #[n(0)]
+    pub revision: u64,
+    /// The controller's term.
+    #[n(1)]
+    pub epoch: u64,
+    /// The newest time of any fact (law 2: it never goes back).
+    #[n(2)]
+    pub now: Time,
+    /// Highest job uid given out.
+    #[n(3)]
+    pub job: u64,
+    /// Highest execution id given out.
+    #[n(4)]
+    pub execution: u64,
+    /// Highest host id given out.
+    #[n(5)]
+    pub host: u64,
+}
+
+/// A remembered answer (law 9).
+#[derive(Clone, Debug, PartialEq, Eq, Encode, Decode)]
+#[cbor(map)]
+pub struct Remembered {
+    /// Hash of the request's body.
+    #[n(0)]
+    pub body: Digest,
+    /// The first answer.
+    #[n(1)]
+    pub answer: Answer,
+    /// When it was given.
+    #[n(2)]
+    pub at: Time,
+}
+
+/// Key of a remembered answer.
+pub type RequestKey = (Principal, IdempotencyKey);
+
+/// The whole state of a cluster; cloning shares everything.
+#[derive(Clone, Debug, Default)]
+pub struct State {
+    /// Where the state stands.
+    pub counters: Counters,
+    /// Jobs, dying ones included.
+    pub jobs: Table<JobUid, Job>,
+    /// Versions of jobs.
+    pub versions: Table<VersionKey, Version>,
+    /// Runs of jobs.
+    pub incarnations: Table<IncarnationKey, Incarnation>,
+    /// Members of runs.
+    pub tasks: Table<TaskKey, Task>,
+    /// Placements of tasks.
+    pub executions: Table<ExecutionId, Execution>,
+    /// Machines.
+    pub hosts: Table<HostId, Host>,
+    /// Answers of idempotent requests.
+    pub requests: Table<RequestKey, Remembered>,
+    /// What follows from the tables.
+    pub index: Indexes,
+}
+
+impl State {
+    /// Facts applied so far.
+    #[must_use]
+    pub const fn revision(&self) -> Revision {
+        Revision::new(self.counters.revision)
+    }
+    /// The controller's term.
+    #[must_use]
+    pub const fn epoch(&self) -> Epoch {
+        Epoch::new(self.counters.epoch)
+    }
+    /// A hash over every entity and counter; equal states have equal hashes (law 3).
+    #[must_use]
+    pub fn hash(&self) -> u128 {
+        crate::table::row_hash(&0u8, &self.counters)
+            .wrapping_add(self.jobs.sum())
+            .wrapping_add(self.versions.sum().rotate_left(1))
+            .wrapping_add(self.incarnations.sum().rotate_left(2))
+            .wrapping_add(self.tasks.sum().rotate_left(3))
+            .wrapping_add(self.executions.sum().rotate_left(4))
+            .wrapping_add(self.hosts.sum().rotate_left(5))
+            .wrapping_add(self.requests.sum().rotate_left(6))
+    }
+
+    /// The job's current version.
+    #[must_use]
+    pub fn current_version(&self, job: &Job) -> Option<&Version> {
+        self.versions.get(&VersionKey { job: job.uid, version: job.current })
+    }
+
+    /// The members of a run, in the order of their numbers.
+    pub fn tasks_of(
+        &self,
+        job: JobUid,
+        incarnation: IncarnationNumber,
+    ) -> impl DoubleEndedIterator<Item = &Task> {
+        let key = |number| TaskKey { job, incarnation, number };
+        self.tasks
+            .range(key(TaskNumber::new(0))..=key(TaskNumber::new(u32::MAX)))
+            .map(|(_, task)| task)
+    }
+
+    /// The members of every run of a job.
+    pub fn all_tasks_of(&self, job: JobUid) -> impl DoubleEndedIterator<Item = &Task> {
+        let key = |incarnation, number| TaskKey {
+            job,
+            incarnation: IncarnationNumber::new(incarnation),
+            number: TaskNumber::new(number),
+        };
+        self.tasks.range(key(0, 0)..=key(u32::MAX, u32::MAX)).map(|(_, task)| task)
+    }
+
+    /// The live execution of a task, if it has one.
+    #[must_use]
+    pub fn live_execution(&self, task: &Task) -> Option<&Execution> {
+        task.executions.iter().rev().filter_map(|id| self.executions.get(id)).find(|e| e.is_live())
+    }
+
+    /// Live executions on a host, oldest first.
+    pub fn live_on(&self, host: HostId) -> impl Iterator<Item = &Execution> {
+        self.index.live_on(host).filter_map(|id| self.executions.get(&id))
+    }
+
+    /// Where a job stands, in one word.
+    #[must_use]
+    pub fn run_state(&self, job: &Job) -> RunState {
+        let live = self.index.job_live(job.uid);
+        match (job.wanted, job.ended.is_some(), live) {
+            (Wanted::Deleted, _, _) | (Wanted::Stopped, _, 1..) | (_, true, 1..) => {
+                RunState::Stopping
+            }
+            (Wanted::Stopped, _, 0) => RunState::Stopped,
+            (Wanted::Running, true, 0) => match job.ended.as_ref().map(|end| end.success) {
+                Some(true) => RunState::Completed,
+                _ => RunState::Failed,
+            },
+            (Wanted::Running, false, _) => {
+                let tally = self.index.tally(job.uid, job.incarnation);
+                if tally.up > 0 || tally.completed > 0 {
+                    RunState::Running
+                } else {
+                    RunState::Pending
+                }
+            }
+        }
+    }
+}
