@@ -14,8 +14,17 @@ pub const SNAPSHOTS_KEPT: usize = 2;
 /// Copies of the store that are kept from unclean stops.
 pub const ASIDE_KEPT: usize = 2;
 
-/// Batches that one step of a trim removes at once, so that its store batch stays small.
-pub const TRIM_STEP: u64 = 256;
+/// Chunks that one store batch writes; a larger batch of the journal is written in parts.
+///
+/// sled calls bytes stable that no fsync has made durable yet, and reuses a segment (512 KiB) when
+/// what replaced its contents is stable and a whole segment behind. So no more than one segment may
+/// be written between two fsyncs, or a power cut could take old bytes before the new ones are
+/// there. Writing a chunk costs about 18 KB of log (fragment, consolidated node, relocated node);
+/// the power tests assert the bound.
+pub const CHUNKS_PER_WRITE: usize = 16;
+
+/// Chunks that one store batch removes, by the same bound: about 6 KB of log each.
+pub const CHUNKS_PER_REMOVAL: usize = 40;
 
 /// Bytes of a key in a durable map.
 pub const MAX_KEY_BYTES: usize = 255;
@@ -24,4 +33,9 @@ pub const MAX_KEY_BYTES: usize = 255;
 pub const MAX_VALUE_BYTES: usize = 64 * 1024;
 
 /// Edits in one commit of a durable map.
-pub const MAX_EDITS: usize = 1_024;
+pub const MAX_EDITS: usize = 256;
+
+/// Bytes of keys and values that one commit of a durable map may write and remove together: one
+/// largest value put in the place of another. The reason is that of [`CHUNKS_PER_WRITE`]; a map's
+/// commit cannot be written in parts.
+pub const MAX_COMMIT_BYTES: usize = 2 * (MAX_VALUE_BYTES + MAX_KEY_BYTES);
