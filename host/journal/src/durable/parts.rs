@@ -70,7 +70,7 @@ pub(crate) fn clear_remains(engine: &Engine, meta: &Meta) -> Result<(), OpenErro
     Ok(())
 }
 
-fn encode(sequence: Sequence) -> Vec<u8> {
+pub(super) fn encode(sequence: Sequence) -> Vec<u8> {
     let mut bytes = frame::begin(MAGIC, 0, 8);
     bytes.extend_from_slice(&sequence.0.to_le_bytes());
     frame::seal(bytes)

@@ -65,8 +65,8 @@ pub enum MapError {
         /// How many.
         count: usize,
     },
-    /// The edits write and remove too much at once; nothing was changed.
-    #[error("{len_bytes} bytes are written and removed at once; at most {MAX_COMMIT_BYTES} may be")]
+    /// The edits put and remove too much at once; nothing was changed.
+    #[error("{len_bytes} bytes are put and removed at once; at most {MAX_COMMIT_BYTES} may be")]
     TooMuch {
         /// How much.
         len_bytes: usize,
@@ -174,8 +174,9 @@ impl DurableMap {
 
     fn judge_size(&self, changes: &Changes) -> Result<(), MapError> {
         let cost = |(key, new): (&Vec<u8>, &Option<Vec<u8>>)| {
-            let [old, new] = [self.entries.get(key), new.as_ref()];
-            [old, new].into_iter().flatten().map(|value| key.len() + value.len()).sum::<usize>()
+            let values = [self.entries.get(key), new.as_ref()];
+            let largest = values.into_iter().flatten().map(Vec::len).max();
+            largest.map_or(0, |len_bytes| key.len() + len_bytes)
         };
         let len_bytes = changes.iter().map(cost).sum();
         if len_bytes > MAX_COMMIT_BYTES {
