@@ -1,6 +1,6 @@
 //! What `inspect` says of real artifacts: our guests and programs of others.
 
-#![allow(clippy::unwrap_used)] // a test helper outside a #[test] function is a test too
+#![allow(clippy::unwrap_used, clippy::panic)] // a test helper outside a #[test] is a test too
 
 use std::path::PathBuf;
 
