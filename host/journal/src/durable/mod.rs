@@ -4,6 +4,7 @@
 
 mod appender;
 mod aside;
+mod before;
 mod check;
 pub(crate) mod engine;
 pub(crate) mod guarded;

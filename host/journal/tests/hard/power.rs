@@ -98,7 +98,7 @@ fn cut_often(role: Role, mode: Mode, seed: u64, judge: impl Fn(&Path, u64)) -> u
                 Mode::Partial => Cut::Partial(&mut random),
             };
             let _ = std::fs::remove_dir_all(&image);
-            disk.cut(how, &root, &image);
+            disk.cut(how, &image);
             let acknowledged = acknowledged.unwrap_or(base);
             let next = dir.path().join("next");
             let _ = std::fs::remove_dir_all(&next);
@@ -170,7 +170,7 @@ fn plain_sled_loses_what_it_acknowledged() {
     std::fs::create_dir(&root).unwrap();
     let run = Run::record(Role::PlainSled, &root, &library, &mut random);
     let (disk, acknowledged) = run.at(run.ops.len());
-    disk.cut(Cut::Strict, &root, &image);
+    disk.cut(Cut::Strict, &image);
     let db = sled::Config::new().path(image.join("plain")).flush_every_ms(None).open().unwrap();
     let acknowledged = acknowledged.unwrap();
     println!("{acknowledged} were acknowledged, {} are left", db.len());
