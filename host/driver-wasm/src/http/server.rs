@@ -18,7 +18,8 @@ use wasmtime_wasi_http::WasiBody;
 
 use super::counters::HttpCounters;
 use super::instance::clone_pre;
-use super::workers::Workers;
+use super::instances::Instances;
+use super::work::Afterwards;
 use crate::compile::HttpProgram;
 use crate::guest::GuestSetup;
 use crate::limits;
@@ -29,7 +30,7 @@ const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
 pub(crate) struct HttpServer {
     pub(super) setup: Arc<GuestSetup>,
     pub(super) counters: Arc<HttpCounters>,
-    pub(super) workers: Workers,
+    pub(super) instances: Arc<Instances>,
     /// Places for requests that are in a guest.
     pub(super) places: Arc<Semaphore>,
     /// Places for requests that wait for one.
@@ -50,9 +51,9 @@ impl HttpServer {
         let settings = setup.spec.http;
         let places = places(settings.concurrency, handler.memory_bytes, setup.memory.limit());
         let tasks = TaskTracker::new();
-        let (pre, end) = (clone_pre(&handler.pre), kill.clone());
+        let pre = clone_pre(&handler.pre);
         Arc::new(Self {
-            workers: Workers::new(setup.clone(), pre, counters.clone(), tasks.clone(), end),
+            instances: Arc::new(Instances::new(setup.clone(), pre, counters.clone())),
             places: Arc::new(Semaphore::new(places)),
             queue: Arc::new(Semaphore::new(settings.queue)),
             connections: Arc::new(Semaphore::new(limits::HTTP_CONNECTIONS)),
@@ -70,11 +71,17 @@ impl HttpServer {
         listeners: Vec<TcpListener>,
         drain: CancellationToken,
     ) -> ExitCause {
+        let idle_end = CancellationToken::new();
+        if let Some(reuse) = self.setup.spec.http.reuse {
+            let (instances, end) = (self.instances.clone(), idle_end.clone());
+            self.tasks.spawn(async move { instances.reap(reuse.max_idle, end).await });
+        }
         for listener in listeners {
             self.tasks.spawn(self.clone().accept(listener, drain.clone()));
         }
         tokio::select! { () = drain.cancelled() => {}, () = self.kill.cancelled() => {} }
-        self.workers.end_idle();
+        idle_end.cancel();
+        self.instances.close();
         self.tasks.close();
         self.tasks.wait().await;
         ExitCause::Stopped
@@ -134,6 +141,10 @@ impl HttpServer {
             // The peer's doing, most of the time.
             tracing::debug!(error, "a connection ended badly");
         }
+    }
+
+    pub(super) fn afterwards(&self) -> Afterwards {
+        Afterwards { tasks: self.tasks.clone(), kill: self.kill.clone() }
     }
 
     async fn respond(
