@@ -15,7 +15,7 @@ use hyper::body::Incoming;
 use hyper::client::conn::{http1, http2};
 use hyper_util::rt::{TokioExecutor, TokioIo};
 use pliant_driver::{Driver, ExecutionSpec, ExitCause, Reuse};
-use pliant_types::ExecutionId;
+use pliant_types::{ExecutionId, Memory};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
@@ -194,6 +194,19 @@ async fn more_requests_than_places_and_queue_get_503() {
     // The client goes away: the guest that worked for it is ended, and its place is free.
     drop(busy);
     until_answered(to).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_burst_waits_for_memory_and_none_fails() {
+    let host = Host::new();
+    // Room for a few instances; far more requests at once.
+    let to = serve(&host, "http-probe", |spec| spec.memory = Memory::from_mib(5)).await;
+    let burst: Vec<_> = (0..40).map(|_| tokio::spawn(get(to, "/count"))).collect();
+    for answer in burst {
+        assert_eq!(answer.await.unwrap(), (StatusCode::OK, "1".to_owned()));
+    }
+    let usage = host.driver.usage(ExecutionId::new(1)).await.unwrap();
+    assert!(usage.memory_peak_bytes <= 5 << 20, "{usage:?}");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -36,6 +36,8 @@ pub struct Inspection {
     pub imports: Vec<String>,
     /// As imports.
     pub exports: Vec<String>,
+    /// What its memories begin with, bytes; an instance takes at least this much.
+    pub memory_bytes: u64,
     /// What keeps it from running on any host. Empty: it can run.
     pub problems: Vec<Problem>,
 }
@@ -89,12 +91,13 @@ pub fn inspect(bytes: &[u8]) -> Result<Inspection, InspectError> {
     found.exports.sort_unstable();
     found.imports.sort_unstable();
     let kind = kind(&found);
+    let memory_bytes = found.memory_bytes;
     let mut problems: Vec<Problem> = found.imports.iter().filter_map(unknown).collect();
     if kind.is_none() {
         problems.push(Problem::NothingToStart { exports: found.exports.len() });
     }
     let imports = found.imports.into_iter().map(joined).collect();
-    Ok(Inspection { kind, imports, exports: found.exports, problems })
+    Ok(Inspection { kind, imports, exports: found.exports, memory_bytes, problems })
 }
 
 fn kind(found: &Scan) -> Option<ArtifactKind> {

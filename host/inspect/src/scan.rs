@@ -4,6 +4,9 @@ use wasmparser::{Encoding, Parser, Payload, Validator, WasmFeatures};
 
 use crate::limits;
 
+/// A page of memory is 64 KiB unless it says otherwise.
+const DEFAULT_PAGE_LOG2: u32 = 16;
+
 /// Why bytes are not an artifact at all.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
@@ -42,6 +45,8 @@ pub(crate) struct Scan {
     /// Component: interface names. Core module: (module, field).
     pub(crate) imports: Vec<(String, Option<String>)>,
     pub(crate) exports: Vec<String>,
+    /// What the memories of all core modules begin with, bytes.
+    pub(crate) memory_bytes: u64,
     counts: Counts,
 }
 
@@ -85,7 +90,15 @@ impl Scan {
         match payload {
             Payload::CodeSectionStart { count, .. } => self.counts.functions += u64::from(*count),
             Payload::TableSection(reader) => self.counts.tables += u64::from(reader.count()),
-            Payload::MemorySection(reader) => self.counts.memories += u64::from(reader.count()),
+            Payload::MemorySection(reader) => {
+                self.counts.memories += u64::from(reader.count());
+                // An entry that cannot be read is for the validator to name.
+                for memory in reader.clone().into_iter().flatten() {
+                    let page = 1u64 << memory.page_size_log2.unwrap_or(DEFAULT_PAGE_LOG2).min(63);
+                    let bytes = memory.initial.saturating_mul(page);
+                    self.memory_bytes = self.memory_bytes.saturating_add(bytes);
+                }
+            }
             Payload::CodeSectionEntry(body) => at_most(
                 "wasm-function-bytes",
                 "bytes in one function",

@@ -1,6 +1,6 @@
 //! What `inspect` says of real artifacts: our guests and programs of others.
 
-#![allow(clippy::unwrap_used)] // a test helper outside a #[test] function is a test too
+#![allow(clippy::unwrap_used, clippy::panic)] // a test helper outside a #[test] is a test too
 
 use std::path::PathBuf;
 
@@ -40,6 +40,8 @@ fn lists_what_is_imported() {
     let imports = look("resvg").imports;
     assert!(imports.contains(&"wasi_snapshot_preview1.path_open".to_owned()), "{imports:?}");
     assert!(imports.is_sorted());
+    let memory_bytes = look("hello-http").memory_bytes;
+    assert!((1 << 20..2 << 20).contains(&memory_bytes), "stack and data: {memory_bytes}");
 }
 
 #[test]

@@ -15,7 +15,14 @@ use crate::guest::GuestState;
 pub(crate) enum Program {
     Command2(p2::bindings::CommandPre<GuestState>),
     Command3(p3::bindings::CommandPre<GuestState>),
-    Http(ProxyPre<GuestState>),
+    Http(HttpProgram),
+}
+
+/// An HTTP handler.
+pub(crate) struct HttpProgram {
+    pub(crate) pre: ProxyPre<GuestState>,
+    /// What an instance takes at least, bytes.
+    pub(crate) memory_bytes: u64,
 }
 
 impl Program {
@@ -23,16 +30,17 @@ impl Program {
         engine: &Engine,
         linker: &Linker<GuestState>,
         code: &Path,
+        memory_bytes: u64,
     ) -> Result<Self, wasmtime::Error> {
         let component = map_code(engine, code)?;
         let pre = linker.instantiate_pre(&component)?;
         // An HTTP handler wins over a command, as pliant_inspect says. The newer world wins over
         // the older; the error of the oldest is the one that helps.
         if let Ok(pre) = wasmtime_wasi_http::p3::bindings::ServicePre::new(pre.clone()) {
-            return Ok(Self::Http(ProxyPre::P3(pre)));
+            return Ok(Self::Http(HttpProgram { pre: ProxyPre::P3(pre), memory_bytes }));
         }
         if let Ok(pre) = wasmtime_wasi_http::p2::bindings::ProxyPre::new(pre.clone()) {
-            return Ok(Self::Http(ProxyPre::P2(pre)));
+            return Ok(Self::Http(HttpProgram { pre: ProxyPre::P2(pre), memory_bytes }));
         }
         if let Ok(pre) = p3::bindings::CommandPre::new(pre.clone()) {
             return Ok(Self::Command3(pre));

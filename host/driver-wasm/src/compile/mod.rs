@@ -10,7 +10,7 @@ mod process;
 mod worker;
 
 pub(crate) use cache::ENGINE_VERSION;
-pub(crate) use load::Program;
+pub(crate) use load::{HttpProgram, Program};
 pub(crate) use prepare::Preparer;
 pub use process::CompilerCommand;
 pub use worker::compile_worker;

@@ -42,6 +42,7 @@ struct Loaded {
 struct Checked {
     kind: ArtifactKind,
     component: Vec<u8>,
+    memory_bytes: u64,
 }
 
 impl Preparer {
@@ -114,7 +115,7 @@ impl Preparer {
         let checked = self.blocking(move |this| {
             check(&bytes).map_err(|problems| this.fail(digest, Lasting::Invalid(problems)))
         });
-        let Checked { kind, component } = checked.await?;
+        let Checked { kind, component, memory_bytes } = checked.await?;
         let cached = self.blocking(move |this| Ok(this.cache.find(digest))).await?;
         let compiled = cached.is_none();
         let code_path = match cached {
@@ -126,7 +127,7 @@ impl Preparer {
         };
         progress.phase(Phase::Loading);
         let program = self.blocking(move |this| {
-            Program::load(&this.engine, &this.linker, &code_path).map_err(|error| {
+            Program::load(&this.engine, &this.linker, &code_path, memory_bytes).map_err(|error| {
                 this.fail(digest, Lasting::Invalid(vec![format!("it cannot be linked: {error:#}")]))
             })
         });
@@ -233,5 +234,5 @@ fn check(bytes: &[u8]) -> Result<Checked, Vec<String>> {
     let component = pliant_inspect::as_component(kind, bytes)
         .map_err(|error| vec![error.to_string()])?
         .into_owned();
-    Ok(Checked { kind, component })
+    Ok(Checked { kind, component, memory_bytes: inspection.memory_bytes })
 }

@@ -5,12 +5,10 @@ use http::{HeaderValue, Request, Response, StatusCode, header};
 use http_body_util::{BodyExt, Full, Limited};
 use hyper::body::{Body, Incoming};
 use tokio::sync::OwnedSemaphorePermit;
-use tokio_util::sync::CancellationToken;
 use wasmtime_wasi_http::{Error, WasiBody};
 
-use super::body::GuardedBody;
 use super::server::HttpServer;
-use super::workers::NoAnswer;
+use super::work::{NoAnswer, answer};
 
 impl HttpServer {
     pub(super) async fn answer(&self, request: Request<Incoming>) -> Response<WasiBody> {
@@ -23,12 +21,11 @@ impl HttpServer {
             return plain(StatusCode::PAYLOAD_TOO_LARGE, &text);
         }
         let time = self.setup.spec.timeouts.request;
-        // Dropped with this future when the client goes away: the guest then ends as well.
-        let cancel = CancellationToken::new();
-        let gone = cancel.clone().drop_guard();
+        // When the client goes away this future is dropped, and the guest with it.
         let in_time = tokio::time::timeout(time, async {
             let place = self.admit().await?;
-            Some(self.workers.run(limited(request, limit), cancel, place).await)
+            let request = limited(request, limit);
+            Some(answer(self.instances.clone(), request, place, self.afterwards()).await)
         });
         match in_time.await {
             Err(_elapsed) => {
@@ -36,10 +33,9 @@ impl HttpServer {
                 plain(StatusCode::GATEWAY_TIMEOUT, &text)
             }
             Ok(None) => busy(),
-            Ok(Some(Ok((response, body_done)))) => {
+            Ok(Some(Ok(response))) => {
                 self.counters.add_answered();
-                let cancel = gone.disarm();
-                response.map(|body| GuardedBody::new(body, cancel, body_done).boxed_unsync())
+                response.map(BodyExt::boxed_unsync)
             }
             Ok(Some(Err(NoAnswer::Trapped))) => {
                 plain(StatusCode::INTERNAL_SERVER_ERROR, "the guest trapped; its log says why")

@@ -2,11 +2,11 @@
 //! or one for several.
 
 mod answer;
-mod body;
 mod counters;
 mod instance;
+mod instances;
 mod server;
-mod workers;
+mod work;
 
 pub(crate) use counters::HttpCounters;
 pub(crate) use server::HttpServer;

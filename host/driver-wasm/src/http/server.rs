@@ -15,12 +15,13 @@ use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 use wasmtime_wasi_http::WasiBody;
-use wasmtime_wasi_http::handler::ProxyPre;
 
 use super::counters::HttpCounters;
 use super::instance::clone_pre;
-use super::workers::Workers;
-use crate::guest::{GuestSetup, GuestState};
+use super::instances::Instances;
+use super::work::Afterwards;
+use crate::compile::HttpProgram;
+use crate::guest::GuestSetup;
 use crate::limits;
 
 /// Wait after a failed accept (no free file, most likely), so that the loop does not spin.
@@ -29,7 +30,7 @@ const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
 pub(crate) struct HttpServer {
     pub(super) setup: Arc<GuestSetup>,
     pub(super) counters: Arc<HttpCounters>,
-    pub(super) workers: Workers,
+    pub(super) instances: Arc<Instances>,
     /// Places for requests that are in a guest.
     pub(super) places: Arc<Semaphore>,
     /// Places for requests that wait for one.
@@ -43,16 +44,17 @@ pub(crate) struct HttpServer {
 impl HttpServer {
     pub(crate) fn new(
         setup: Arc<GuestSetup>,
-        pre: &ProxyPre<GuestState>,
+        handler: &HttpProgram,
         counters: Arc<HttpCounters>,
         kill: CancellationToken,
     ) -> Arc<Self> {
         let settings = setup.spec.http;
+        let places = places(settings.concurrency, handler.memory_bytes, setup.memory.limit());
         let tasks = TaskTracker::new();
-        let (pre, end) = (clone_pre(pre), kill.clone());
+        let pre = clone_pre(&handler.pre);
         Arc::new(Self {
-            workers: Workers::new(setup.clone(), pre, counters.clone(), tasks.clone(), end),
-            places: Arc::new(Semaphore::new(settings.concurrency.max(1))),
+            instances: Arc::new(Instances::new(setup.clone(), pre, counters.clone())),
+            places: Arc::new(Semaphore::new(places)),
             queue: Arc::new(Semaphore::new(settings.queue)),
             connections: Arc::new(Semaphore::new(limits::HTTP_CONNECTIONS)),
             setup,
@@ -69,21 +71,23 @@ impl HttpServer {
         listeners: Vec<TcpListener>,
         drain: CancellationToken,
     ) -> ExitCause {
+        let idle_end = CancellationToken::new();
+        if let Some(reuse) = self.setup.spec.http.reuse {
+            let (instances, end) = (self.instances.clone(), idle_end.clone());
+            self.tasks.spawn(async move { instances.reap(reuse.max_idle, end).await });
+        }
         for listener in listeners {
             self.tasks.spawn(self.clone().accept(listener, drain.clone()));
         }
         tokio::select! { () = drain.cancelled() => {}, () = self.kill.cancelled() => {} }
-        self.workers.end_idle();
+        idle_end.cancel();
+        self.instances.close();
         self.tasks.close();
         self.tasks.wait().await;
         ExitCause::Stopped
     }
 
-    async fn accept(
-        self: Arc<Self>,
-        listener: TcpListener,
-        drain: CancellationToken,
-    ) {
+    async fn accept(self: Arc<Self>, listener: TcpListener, drain: CancellationToken) {
         loop {
             let free = self.connections.clone().acquire_owned();
             let next = async { (free.await, listener.accept().await) };
@@ -139,12 +143,24 @@ impl HttpServer {
         }
     }
 
+    pub(super) fn afterwards(&self) -> Afterwards {
+        Afterwards { tasks: self.tasks.clone(), kill: self.kill.clone() }
+    }
+
     async fn respond(
         self: Arc<Self>,
         request: Request<Incoming>,
     ) -> Result<Response<WasiBody>, Infallible> {
         Ok(self.answer(request).await)
     }
+}
+
+/// How many instances may be at work: as many as were asked for and have memory. An instance is
+/// counted with a quarter more than it begins with, so that it can grow a little.
+fn places(concurrency: usize, instance_bytes: u64, limit_bytes: u64) -> usize {
+    let each = instance_bytes.saturating_add(instance_bytes / 4).max(1);
+    let fit = usize::try_from(limit_bytes / each).unwrap_or(usize::MAX);
+    concurrency.min(fit).max(1)
 }
 
 /// Runs the tasks of HTTP/2 streams where they are waited for.
@@ -158,5 +174,18 @@ where
 {
     fn execute(&self, task: F) {
         self.0.spawn(task);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn as_many_instances_as_have_memory() {
+        assert_eq!(places(128, 1 << 20, 64 << 20), 51);
+        assert_eq!(places(16, 1 << 20, 64 << 20), 16);
+        assert_eq!(places(16, 128 << 20, 64 << 20), 1, "the first one says that it does not fit");
+        assert_eq!(places(0, 0, 0), 1);
     }
 }

@@ -165,9 +165,9 @@ async fn work(program: &Arc<Program>, ports: Ports, live: &Live) -> ExitCause {
 async fn guest(program: &Arc<Program>, ports: Ports, live: &Live) -> ExitCause {
     // Held while the guest may still want to listen there.
     let Ports { http, reserved: _reserved, .. } = ports;
-    if let Program::Http(pre) = &**program {
+    if let Program::Http(handler) = &**program {
         let (setup, counters) = (live.setup.clone(), live.counters.clone());
-        let server = HttpServer::new(setup, pre, counters, live.kill.clone());
+        let server = HttpServer::new(setup, handler, counters, live.kill.clone());
         return server.serve(http, live.drain.clone()).await;
     }
     let store = match live.setup.store() {
