@@ -14,7 +14,7 @@ fn main() {
         Ok(socket) => serve(&socket),
         Err(error) => {
             println!("cannot listen on {port}: {error:?}");
-            std::process::exit(9);
+            wasip2::cli::exit::exit_with_code(9);
         }
     }
 }

@@ -3,7 +3,7 @@
 use std::io;
 use std::path::PathBuf;
 
-use pliant_types::{Digest, ExecutionId};
+use pliant_types::{Digest, ExecutionId, ExitReason, ExitStatus};
 
 /// A failure of one verb. `Display` names what failed and never repeats its source.
 #[derive(Debug, thiserror::Error)]
@@ -65,6 +65,30 @@ impl DriverError {
             Self::Io { .. } => "io",
             Self::Engine { .. } => "engine",
         }
+    }
+
+    /// How an attempt ended that could not be prepared or started because of this.
+    #[must_use]
+    pub fn status(&self) -> ExitStatus {
+        let reason = match self {
+            Self::ArtifactTooLarge { .. }
+            | Self::DigestMismatch { .. }
+            | Self::ArtifactInvalid { .. }
+            | Self::CompileFailed { .. } => ExitReason::ArtifactInvalid,
+            Self::PortInUse { .. } => ExitReason::PortInUse,
+            Self::MountUnavailable { .. }
+            | Self::GrantInvalid { .. }
+            | Self::PortInvalid { .. } => ExitReason::NotGranted,
+            Self::Unsupported { .. }
+            | Self::UnknownExecution(_)
+            | Self::AlreadyRunning(_)
+            | Self::StillRunning(_)
+            | Self::NotPrepared(_)
+            | Self::NoRoom { .. }
+            | Self::Io { .. }
+            | Self::Engine { .. } => ExitReason::HostFailure,
+        };
+        ExitStatus::with_detail(reason, &self.to_string())
     }
 
     /// Whether the same call with the same input must fail again on every host.

@@ -17,7 +17,7 @@ use pliant_api::{
     body::{AssignmentEvent, ReportAnswer},
     sse::Frame,
 };
-use pliant_core::{Answer, Command, Principal, RegisterHost, ReportHost, Request, assignment};
+use pliant_core::{Answer, Command, Principal, RegisterHost, ReportHost, Request};
 use pliant_types::{
     Epoch, ExecutionId, Generation, HostId,
     assignment::{AssignedExecution, Assignment, AssignmentDelta},
@@ -163,7 +163,7 @@ impl Follower {
                 sent.generation != known.generation || sent.epoch != state.epoch()
             });
             if stale {
-                let whole = assignment(&state, self.host)?;
+                let whole = pliant_core::assignment(&state, self.host)?;
                 return Some(self.advance(whole));
             }
             self.states.changed().await.ok()?;

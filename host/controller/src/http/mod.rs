@@ -25,7 +25,7 @@ mod why;
 
 pub use context::{Api, ApiSettings};
 pub use openapi::document as openapi_document;
-pub use metrics::Figures;
+
 
 use axum::{
     Router,

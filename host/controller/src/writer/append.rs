@@ -6,7 +6,7 @@ use pliant_core::{Answer, Reply, ReplyTag, Staged, State};
 use pliant_journal::{Append, BatchId, Class, Draft, Journal, Refusal, Sequence};
 use pliant_types::{Revision, codes::Code};
 use std::{
-    collections::HashMap,
+    collections::BTreeMap,
     sync::{Arc, Mutex, PoisonError, mpsc::Receiver},
     time::{Duration, Instant},
 };
@@ -16,7 +16,7 @@ use tokio::sync::oneshot;
 const TELL_EVERY: Duration = Duration::from_secs(1);
 
 /// Where the answers of a batch go.
-pub(super) type Answers = HashMap<ReplyTag, oneshot::Sender<Result<(Answer, Revision), WriteError>>>;
+pub(super) type Answers = BTreeMap<ReplyTag, oneshot::Sender<Result<(Answer, Revision), WriteError>>>;
 
 /// A staged batch with the way back of its answers.
 #[derive(Debug)]
@@ -36,16 +36,9 @@ pub(super) enum Trouble {
 }
 
 /// What came back from the appender when its term ended.
-#[derive(Debug)]
 pub(super) struct Ended {
     pub(super) journal: Box<dyn Journal>,
     pub(super) trouble: Option<Trouble>,
-}
-
-impl std::fmt::Debug for Appender {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Appender").field("next", &self.next).finish_non_exhaustive()
-    }
 }
 
 /// Owns the journal for a term.

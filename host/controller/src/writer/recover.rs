@@ -26,6 +26,9 @@ pub enum ReadError {
     /// No snapshot can be read.
     #[error("the journal's snapshot cannot be read")]
     Snapshot(#[from] SnapshotError),
+    /// The writer's thread cannot be started.
+    #[error("the writer's thread cannot be started")]
+    Thread(#[source] std::io::Error),
     /// The bytes of a batch or snapshot are not this release's.
     #[error("batch {at} of the journal is not readable by this release")]
     Codec {

@@ -82,7 +82,7 @@ impl Writer {
         let thread = std::thread::Builder::new()
             .name("writer".into())
             .spawn(move || stager.run(first))
-            .map_err(|e| ReadError::Open(pliant_journal::OpenError::Engine(e.into())))?;
+            .map_err(ReadError::Thread)?;
         Ok(Self { inbox: Inbox { sender, waiting: Arc::default() }, journal, thread })
     }
 

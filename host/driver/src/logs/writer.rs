@@ -27,7 +27,8 @@ pub struct LogEnd {
 #[derive(Debug)]
 pub struct LogWriter {
     settings: LogSettings,
-    file: File,
+    /// `None` once closed: what has ended holds no file open.
+    file: Option<File>,
     segment_start: u64,
     offset: u64,
     open_lines: [Vec<u8>; 2],
@@ -52,7 +53,7 @@ impl LogWriter {
         let bucket = Bucket::full(settings.bytes_per_second, now_ms);
         Ok(Self {
             settings,
-            file,
+            file: Some(file),
             segment_start: start,
             offset: start,
             open_lines: [Vec::new(), Vec::new()],
@@ -105,6 +106,7 @@ impl LogWriter {
         }
         self.mark_dropped(now_ms, &mut batch);
         self.flush(&batch);
+        self.file = None;
         self.end.send_modify(|end| end.closed = true);
     }
 
@@ -172,12 +174,16 @@ impl LogWriter {
     }
 
     fn append(&mut self, batch: &[u8]) -> io::Result<()> {
-        if self.offset - self.segment_start >= self.settings.segment_bytes {
+        let is_full = self.offset - self.segment_start >= self.settings.segment_bytes;
+        if is_full && self.file.is_some() {
             self.rotate()?;
         }
-        if let Err(error) = self.file.write_all(batch) {
+        let Some(file) = &mut self.file else {
+            return Err(io::Error::other("the log is closed"));
+        };
+        if let Err(error) = file.write_all(batch) {
             // Part of it may be there: the series goes on after what the file really holds.
-            self.offset = self.segment_start + self.file.metadata()?.len();
+            self.offset = self.segment_start + file.metadata()?.len();
             return Err(error);
         }
         self.offset += batch.len() as u64;
@@ -185,7 +191,7 @@ impl LogWriter {
     }
 
     fn rotate(&mut self) -> io::Result<()> {
-        self.file = open_segment(&self.settings, self.offset)?;
+        self.file = Some(open_segment(&self.settings, self.offset)?);
         self.segment_start = self.offset;
         let segments = segment::list(&self.settings.dir)?;
         let keep = self.settings.segments.max(1) as usize;

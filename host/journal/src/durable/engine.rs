@@ -14,7 +14,7 @@ use super::{
     io::{self, doing, names_in, sync_dir, sync_file, sync_parent},
     lock::LockFile,
 };
-use crate::{Damage, EngineError, Note, Place, Poison};
+use crate::{Damage, EngineError, Note, Place, Poison, limits::CHUNKS_PER_REMOVAL};
 
 const OPENING: &str = "opening the store";
 const COMMITTING: &str = "committing to the store";
@@ -25,6 +25,18 @@ const CLOSING: &str = "closing the store";
 const ACCELERATOR: &str = "snap.";
 const HALF_WRITTEN: &str = ".generating";
 
+/// Why gathering keys ended.
+enum Gathering {
+    Enough,
+    Failed(EngineError),
+}
+
+impl From<EngineError> for Gathering {
+    fn from(error: EngineError) -> Self {
+        Self::Failed(error)
+    }
+}
+
 /// An open store.
 pub(crate) struct Engine {
     db: sled::Db,
@@ -33,20 +45,13 @@ pub(crate) struct Engine {
 }
 
 impl Engine {
-    /// Opens a store, with at most one retry without its accelerator.
+    /// Opens a store.
     ///
     /// May panic inside or hang like all of sled: the caller runs it under a time limit.
     pub(crate) fn open(dir: &Path, notes: &mut Vec<Note>) -> Result<Self, EngineError> {
         io::make_dir(dir)?;
         remove_half_written(dir, notes)?;
-        let db = match open_sled(dir) {
-            Err(error) if without_accelerator_may_work(&error) => {
-                let Some(note) = move_accelerator(dir)? else { return Err(error) };
-                notes.push(note);
-                open_sled(dir)?
-            }
-            other => other?,
-        };
+        let db = open_sled(dir)?;
         sync_everything(dir)?;
         let data = OpenOptions::new()
             .read(true)
@@ -104,6 +109,25 @@ impl Engine {
         Ok(())
     }
 
+    /// Removes all keys of a range, in as many commits as it takes.
+    pub(crate) fn remove_range(&self, from: &[u8], to: &[u8]) -> Result<(), Poison> {
+        loop {
+            let (mut batch, mut count) = (sled::Batch::default(), 0);
+            let gathered = self.scan(from, to, |key, _| {
+                batch.remove(key);
+                count += 1;
+                if count < CHUNKS_PER_REMOVAL { Ok(()) } else { Err(Gathering::Enough) }
+            });
+            if let Err(Gathering::Failed(error)) = gathered {
+                return Err(Poison::Io(error.to_string()));
+            }
+            if count == 0 {
+                return Ok(());
+            }
+            self.commit(batch)?;
+        }
+    }
+
     /// Bytes of the data file.
     pub(crate) fn stored_bytes(&self) -> u64 {
         self.data.metadata().map_or(0, |meta| meta.len())
@@ -133,7 +157,10 @@ fn open_sled(dir: &Path) -> Result<sled::Db, EngineError> {
 fn wait_for_predecessor(dir: &Path) -> Result<(), EngineError> {
     match File::open(dir.join("db")) {
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(()),
-        other => other.and_then(|file| file.lock()).map_err(doing(OPENING)),
+        // Unlocked by name: a process that is just being started may have a copy of the descriptor.
+        other => {
+            other.and_then(|file| file.lock().and_then(|()| file.unlock())).map_err(doing(OPENING))
+        }
     }
 }
 
@@ -144,7 +171,8 @@ fn store_error(what: &'static str, error: sled::Error) -> EngineError {
     }
 }
 
-fn without_accelerator_may_work(error: &EngineError) -> bool {
+/// Whether the store may open without its accelerator files.
+pub(crate) fn without_accelerator_may_work(error: &EngineError) -> bool {
     match error {
         EngineError::Panicked { .. } => true,
         EngineError::Store { source, .. } => matches!(
@@ -166,7 +194,7 @@ fn remove_half_written(dir: &Path, notes: &mut Vec<Note>) -> Result<(), EngineEr
 }
 
 /// Moves the accelerator files out of sled's sight, if there are any.
-fn move_accelerator(dir: &Path) -> Result<Option<Note>, EngineError> {
+pub(crate) fn move_accelerator(dir: &Path) -> Result<Option<Note>, EngineError> {
     let mut names = names_in(dir)?;
     names.retain(|name| name.starts_with(ACCELERATOR));
     if names.is_empty() {

@@ -112,6 +112,20 @@ pub(crate) fn copy_dir(from: &Path, to: &Path) -> Result<(), EngineError> {
     Ok(())
 }
 
+/// As [`copy_dir`]; the copy with all in it is durable, except for its own name.
+pub(crate) fn copy_dir_synced(from: &Path, to: &Path) -> Result<(), EngineError> {
+    copy_dir(from, to)?;
+    sync_tree(to)
+}
+
+fn sync_tree(dir: &Path) -> Result<(), EngineError> {
+    for name in names_in(dir)? {
+        let path = dir.join(name);
+        if path.is_dir() { sync_tree(&path) } else { sync_file(&path) }?;
+    }
+    sync_dir(dir)
+}
+
 /// A name for a new cluster, from the kernel's generator.
 pub(crate) fn random_cluster() -> Result<ClusterId, EngineError> {
     let mut bytes = [0; 16];

@@ -13,7 +13,7 @@ use crate::OpenError;
 /// A held lock; dropping it lets go.
 #[derive(Debug)]
 pub(crate) struct LockFile {
-    _file: File,
+    file: File,
 }
 
 impl LockFile {
@@ -43,7 +43,15 @@ impl LockFile {
             writeln!(file, "{}", std::process::id())
         };
         sign().map_err(doing(what()))?;
-        Ok(Self { _file: file })
+        Ok(Self { file })
+    }
+}
+
+impl Drop for LockFile {
+    fn drop(&mut self) {
+        // Closing is not enough: a process that another thread is just starting has a copy of the
+        // descriptor until it runs its program. If this fails, the kernel does it a moment later.
+        let _ = self.file.unlock();
     }
 }
 

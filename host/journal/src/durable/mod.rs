@@ -4,6 +4,7 @@
 
 mod appender;
 mod aside;
+mod before;
 mod check;
 pub(crate) mod engine;
 pub(crate) mod guarded;
@@ -13,6 +14,7 @@ pub(crate) mod io;
 mod layout;
 pub(crate) mod lock;
 mod open;
+mod parts;
 mod reading;
 mod salvage;
 mod shared;

@@ -14,10 +14,11 @@ use super::{
     head::{Stop, Witness},
     layout::META_KEY,
     lock::LockFile,
+    parts::clear_remains,
     shared::{Live, Port},
     snapshots::SnapshotFiles,
     space::{self, Ballast, SpaceProbe, SystemSpace},
-    vessel::{Vessel, judge_witness},
+    vessel::{Vessel, VesselPlace, judge_witness},
     walk::{read_meta, walk},
 };
 use crate::{
@@ -103,33 +104,26 @@ impl Opener for DurableStore {
     }
 }
 
+/// What verification found.
+struct Verified {
+    meta: Meta,
+    chain: Chain,
+    files: SnapshotFiles,
+    snapshot: Option<SnapshotRef>,
+}
+
 /// Everything after the lock. Runs under the time limit; if it hangs, the lock stays taken.
 fn open_locked(options: DurableOptions, lock: Arc<LockFile>) -> Result<Opened, OpenError> {
     let ballast = Ballast::new(&options.dir, options.ballast_bytes);
     let released = ballast.release_if_full(space::ask(&*options.probe, &options.dir)?)?;
-    let mut vessel = Vessel::open(&options.dir, lock, options.cluster, &*options.probe)?;
+    let (cluster, probe) = (options.cluster, &*options.probe);
+    let place = VesselPlace { dir: &options.dir, cluster, probe };
+    let (mut vessel, verified) =
+        Vessel::open(&place, lock, |vessel| verify(vessel, &options.snapshots))?;
     vessel.notes.extend(released);
-
-    let meta = meta_of(&vessel.engine, &vessel.witness, vessel.stop)?;
-    let files = SnapshotFiles::open(&options.snapshots, meta.cluster, &mut vessel.notes)?;
-    let mut marks: BTreeMap<Sequence, Option<Digest>> =
-        files.list().iter().map(|snapshot| (snapshot.at, None)).collect();
-    marks.insert(vessel.witness.sequence, None);
-    let chain = verify(&vessel.engine, &meta, &mut marks)?;
-    let recovered = Witness {
-        cluster: meta.cluster,
-        epoch: meta.epoch,
-        sequence: chain.head(),
-        hash: chain.hash(),
-    };
-    let hash_at_witness = marks.get(&vessel.witness.sequence).copied().flatten();
-    judge_witness(&vessel.witness, &recovered, hash_at_witness)?;
-    reject_foreign(&files, &marks, &mut vessel.notes)?;
-    let snapshot = newest_fitting(&files, &meta, &chain)?;
-
-    vessel.head.write_synced(&recovered, Stop::Unclean)?;
     ballast.lay(space::ask(&*options.probe, &options.dir)?)?;
     let poison: Option<Poison> = vessel.engine.check_blobs().err();
+    let Verified { meta, chain, files, snapshot } = verified;
     let port = Port::new(vessel.engine, Live { meta, chain, poison, closed: false }, files);
     Ok(Opened {
         cluster: meta.cluster,
@@ -141,6 +135,28 @@ fn open_locked(options: DurableOptions, lock: Arc<LockFile>) -> Result<Opened, O
         notes: vessel.notes,
         journal: Box::new(DurableJournal::new(port, vessel.head, vessel.lock, options)),
     })
+}
+
+/// Verifies everything against everything; also says what the witness has to be from now on.
+fn verify(vessel: &mut Vessel, snapshots: &Path) -> Result<(Witness, Verified), OpenError> {
+    let meta = meta_of(&vessel.engine, &vessel.witness, vessel.stop)?;
+    let files = SnapshotFiles::open(snapshots, meta.cluster, &mut vessel.notes)?;
+    let mut marks: BTreeMap<Sequence, Option<Digest>> =
+        files.list().iter().map(|snapshot| (snapshot.at, None)).collect();
+    marks.insert(vessel.witness.sequence, None);
+    clear_remains(&vessel.engine, &meta)?;
+    let chain = verify_batches(&vessel.engine, &meta, &mut marks)?;
+    let recovered = Witness {
+        cluster: meta.cluster,
+        epoch: meta.epoch,
+        sequence: chain.head(),
+        hash: chain.hash(),
+    };
+    let hash_at_witness = marks.get(&vessel.witness.sequence).copied().flatten();
+    judge_witness(&vessel.witness, &recovered, hash_at_witness)?;
+    reject_foreign(&files, &marks, &mut vessel.notes)?;
+    let snapshot = newest_fitting(&files, &meta, &chain)?;
+    Ok((recovered, Verified { meta, chain, files, snapshot }))
 }
 
 /// The meta record, which is written if the store and its witness are new.
@@ -174,8 +190,8 @@ fn first_commit_failed(poison: &Poison) -> EngineError {
     EngineError::Io { what: "writing the first record".to_owned(), source }
 }
 
-/// Verifies everything; also fills in the hashes of the marked batches that are there.
-fn verify(
+/// Verifies all batches; also fills in the hashes of the marked ones that are there.
+fn verify_batches(
     engine: &Engine,
     meta: &Meta,
     marks: &mut BTreeMap<Sequence, Option<Digest>>,

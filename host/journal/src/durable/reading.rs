@@ -4,6 +4,7 @@
 use std::{path::PathBuf, sync::Arc};
 
 use super::{
+    before,
     engine::Engine,
     guarded::with_limit,
     head::{self, Witness},
@@ -45,6 +46,7 @@ impl Reading {
         }
         let lock = Vessel::lock(&options.dir)?;
         finish_swap(&layout)?;
+        before::give_back(&layout)?;
         let mut damages = Vec::new();
         let witness = kept(&mut damages, witness_in(&layout))?;
         let copy = options.dir.join("store.reading");

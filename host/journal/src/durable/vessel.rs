@@ -7,7 +7,7 @@ use std::{
 };
 
 use super::{
-    aside,
+    before,
     engine::{self, Engine},
     head::{self, Found, HeadFile, Stop, Witness},
     io::{make_dir, names_in, remove_dir, rename_synced, sync_dir, sync_parent},
@@ -24,6 +24,14 @@ pub(crate) struct Vessel {
     pub(crate) witness: Witness,
     pub(crate) stop: Stop,
     pub(crate) notes: Vec<Note>,
+}
+
+/// Where a vessel is, and whose.
+pub(crate) struct VesselPlace<'a> {
+    pub(crate) dir: &'a Path,
+    /// Whose it must be; `None` takes whatever is there.
+    pub(crate) cluster: Option<ClusterId>,
+    pub(crate) probe: &'a dyn SpaceProbe,
 }
 
 /// Paths below the directory.
@@ -44,6 +52,16 @@ impl Layout<'_> {
 
     pub(crate) fn aside(&self) -> PathBuf {
         self.0.join("aside")
+    }
+
+    /// The store as it was before an opening that has not finished.
+    pub(crate) fn before(&self) -> PathBuf {
+        self.0.join("store.before")
+    }
+
+    /// Such a copy while it is made or removed; worth nothing.
+    pub(crate) fn copying(&self) -> PathBuf {
+        self.0.join("store.copying")
     }
 
     /// A store that is still being written; worth nothing.
@@ -69,44 +87,74 @@ impl Vessel {
         Ok(Arc::new(LockFile::acquire(&Layout(dir).lock())?))
     }
 
-    /// Opens what the lock protects. Runs under the time limit of its caller.
-    /// `cluster` is whose it must be, and becomes whose it is.
-    pub(crate) fn open(
-        dir: &Path,
+    /// Opens what the lock protects, lets `verify` judge it, and makes what it says was recovered
+    /// the witness. If anything refuses, the store is as it was. Runs under the caller's time limit.
+    pub(crate) fn open<T>(
+        place: &VesselPlace<'_>,
         lock: Arc<LockFile>,
-        cluster: Option<ClusterId>,
-        probe: &dyn SpaceProbe,
-    ) -> Result<Self, OpenError> {
-        let layout = Layout(dir);
-        let mut notes = Vec::new();
+        verify: impl FnOnce(&mut Self) -> Result<(Witness, T), OpenError>,
+    ) -> Result<(Self, T), OpenError> {
+        let layout = Layout(place.dir);
+        let outcome = Self::begin(place, lock).and_then(|mut vessel| {
+            let (recovered, verified) = verify(&mut vessel)?;
+            vessel.head.write_synced(&recovered, Stop::Unclean)?;
+            Ok((vessel, verified))
+        });
+        match outcome {
+            Ok((mut vessel, verified)) => {
+                vessel.notes.extend(before::release(&layout, vessel.stop)?);
+                Ok((vessel, verified))
+            }
+            Err(error) => {
+                // Should this fail as well, the next opening does it.
+                let _ = before::give_back(&layout);
+                Err(error)
+            }
+        }
+    }
+
+    fn begin(place: &VesselPlace<'_>, lock: Arc<LockFile>) -> Result<Self, OpenError> {
+        let layout = Layout(place.dir);
         finish_swap(&layout)?;
+        before::give_back(&layout)?;
+        let mut notes = Vec::new();
         let found = read_head(&layout)?;
         let (witness, stop) = match &found {
-            Some(found) => (judge_cluster(found, cluster)?, found.stop),
-            None => (begin(&layout, cluster)?, Stop::Making),
+            Some(found) => (judge_cluster(found, place.cluster)?, found.stop),
+            None => (first_witness(&layout, place.cluster)?, Stop::Making),
         };
         let mut head = HeadFile::open(&layout.head(), found.as_ref())?;
         if found.is_none() {
             // The witness exists before the store: a store without one has lost it.
             head.write_synced(&witness, Stop::Making)?;
-            sync_dir(dir)?;
-            sync_parent(dir)?;
+            sync_dir(place.dir)?;
+            sync_parent(place.dir)?;
         }
-        match stop {
-            Stop::Clean => {}
-            Stop::Making => {
-                // The engine cannot open what it has half made. Nothing was acknowledged yet.
-                remove_dir(&layout.store())?;
-                notes.push(Note::Created);
-            }
-            Stop::Unclean => {
-                let space = super::space::ask(probe, dir)?;
-                notes.extend(aside::copy(&layout.store(), &layout.aside(), space)?);
-                engine::forget_cached(&layout.store())?;
-            }
+        if stop == Stop::Making {
+            // The engine cannot open what it has half made. Nothing was acknowledged yet.
+            remove_dir(&layout.store())?;
+            notes.push(Note::Created);
         }
-        let engine = Engine::open(&layout.store(), &mut notes)?;
+        if stop == Stop::Unclean {
+            engine::forget_cached(&layout.store())?;
+        }
+        let space = super::space::ask(place.probe, place.dir)?;
+        notes.extend(before::keep(&layout, space)?);
+        let engine = open_engine(&layout, &mut notes)?;
         Ok(Self { lock, engine, head, witness, stop, notes })
+    }
+}
+
+/// Opens the engine, with at most one retry on the same store without its accelerator.
+fn open_engine(layout: &Layout<'_>, notes: &mut Vec<Note>) -> Result<Engine, EngineError> {
+    match Engine::open(&layout.store(), notes) {
+        Err(error) if engine::without_accelerator_may_work(&error) => {
+            before::restore(layout)?;
+            let Some(note) = engine::move_accelerator(&layout.store())? else { return Err(error) };
+            notes.push(note);
+            Engine::open(&layout.store(), notes)
+        }
+        other => other,
     }
 }
 
@@ -147,7 +195,7 @@ fn judge_cluster(found: &Found, cluster: Option<ClusterId>) -> Result<Witness, O
 }
 
 /// The witness of a directory that has none: it must be new.
-fn begin(layout: &Layout<'_>, cluster: Option<ClusterId>) -> Result<Witness, OpenError> {
+fn first_witness(layout: &Layout<'_>, cluster: Option<ClusterId>) -> Result<Witness, OpenError> {
     if !layout.is_new()? {
         let why = "it is gone, but there is a store";
         return Err(OpenError::Damaged(Damage::new(Place::Head, why)));

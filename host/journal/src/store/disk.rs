@@ -19,7 +19,7 @@ use crate::{
         guarded::with_limit,
         head::{HeadFile, Stop, Witness},
         lock::LockFile,
-        vessel::{Vessel, judge_witness},
+        vessel::{Vessel, VesselPlace, judge_witness},
         walk::Break,
     },
     limits::MAX_KEY_BYTES,
@@ -67,7 +67,21 @@ pub fn open(options: &MapOptions) -> Result<OpenedMap, OpenError> {
 }
 
 fn open_locked(options: &MapOptions, lock: Arc<LockFile>) -> Result<OpenedMap, OpenError> {
-    let mut vessel = Vessel::open(&options.dir, lock, None, &*options.probe)?;
+    let place = VesselPlace { dir: &options.dir, cluster: None, probe: &*options.probe };
+    let (vessel, (entries, record)) = Vessel::open(&place, lock, verify)?;
+    let backing = Disk {
+        engine: Some(vessel.engine),
+        head: vessel.head,
+        lock: vessel.lock,
+        record,
+        limit: options.limit,
+    };
+    let clean = vessel.stop != Stop::Unclean;
+    Ok(OpenedMap { map: DurableMap::new(entries, Box::new(backing)), clean, notes: vessel.notes })
+}
+
+fn verify(vessel: &mut Vessel) -> Result<(Witness, (Entries, Record)), OpenError> {
+    vessel.engine.check_blobs().map_err(unusable)?;
     let (entries, found) = read_all(&vessel.engine)?;
     let record = match found {
         Some(record) => record,
@@ -87,17 +101,7 @@ fn open_locked(options: &MapOptions, lock: Arc<LockFile>) -> Result<OpenedMap, O
     judge_cluster(&vessel.witness, record.cluster)?;
     let same = vessel.witness.sequence == recovered.sequence;
     judge_witness(&vessel.witness, &recovered, same.then_some(recovered.hash))?;
-    vessel.engine.check_blobs().map_err(unusable)?;
-    vessel.head.write_synced(&recovered, Stop::Unclean)?;
-    let backing = Disk {
-        engine: Some(vessel.engine),
-        head: vessel.head,
-        lock: vessel.lock,
-        record,
-        limit: options.limit,
-    };
-    let clean = vessel.stop != Stop::Unclean;
-    Ok(OpenedMap { map: DurableMap::new(entries, Box::new(backing)), clean, notes: vessel.notes })
+    Ok((recovered, (entries, record)))
 }
 
 fn judge_cluster(witness: &Witness, found: ClusterId) -> Result<(), OpenError> {

@@ -8,6 +8,7 @@
 
 use std::{
     collections::{BTreeMap, HashMap},
+    ffi::OsString,
     path::{Path, PathBuf},
 };
 
@@ -24,7 +25,6 @@ pub(crate) enum Op {
     Unlink { path: PathBuf },
     MakeDir { path: PathBuf },
     Sync { fd: i32 },
-    Opaque,
 }
 
 /// Reads a log; a last record that was cut off is dropped.
@@ -50,7 +50,6 @@ pub(crate) fn parse(mut log: &[u8]) -> Vec<Op> {
             6 => Op::Unlink { path: path(a) },
             7 => Op::MakeDir { path: path(a) },
             8 => Op::Sync { fd },
-            9 => Op::Opaque,
             other => panic!("record of type {other}"),
         });
     }
@@ -83,24 +82,41 @@ fn apply(content: &mut Vec<u8>, change: &Change) {
     }
 }
 
+/// What a name stands for. A directory that is made anew under an old name is another one.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Node {
     File(usize),
-    Directory,
+    Directory(usize),
 }
 
 /// Changes of names in one directory that become durable together.
-type NameChange = Vec<(PathBuf, Option<Node>)>;
+type NameChange = Vec<(OsString, Option<Node>)>;
 
-/// A disk under test.
+type Names = BTreeMap<OsString, Node>;
+
 #[derive(Clone, Default)]
+struct Directory {
+    now: Names,
+    durable: Names,
+    pending: Vec<NameChange>,
+}
+
+fn rename(names: &mut Names, change: &NameChange) {
+    for (name, node) in change {
+        match node {
+            Some(node) => names.insert(name.clone(), *node),
+            None => names.remove(name),
+        };
+    }
+}
+
+/// A disk under test: what is below one root directory, which is directory 0.
+#[derive(Clone)]
 pub(crate) struct Disk {
+    root: PathBuf,
     files: Vec<File>,
-    names: BTreeMap<PathBuf, Node>,
-    durable_names: BTreeMap<PathBuf, Node>,
-    pending_names: BTreeMap<PathBuf, Vec<NameChange>>,
-    open: HashMap<i32, PathBuf>,
-    open_files: HashMap<i32, usize>,
+    directories: Vec<Directory>,
+    open: HashMap<i32, Node>,
 }
 
 /// What the power cut leaves of what was not synced.
@@ -112,141 +128,140 @@ pub(crate) enum Cut<'a> {
 impl Disk {
     /// A disk on which this directory tree is durable.
     pub(crate) fn holding(root: &Path) -> Self {
-        let mut disk = Self::default();
+        let (files, directories, open) = (vec![], vec![], HashMap::new());
+        let mut disk = Self { root: root.to_owned(), files, directories, open };
         disk.hold(root);
-        disk.durable_names = disk.names.clone();
         disk
     }
 
-    fn hold(&mut self, path: &Path) {
-        if path.is_dir() {
-            self.names.insert(path.to_owned(), Node::Directory);
-            for entry in std::fs::read_dir(path).unwrap() {
-                self.hold(&entry.unwrap().path());
-            }
-        } else {
+    fn hold(&mut self, path: &Path) -> Node {
+        if !path.is_dir() {
             let durable = std::fs::read(path).unwrap();
-            self.names.insert(path.to_owned(), Node::File(self.files.len()));
             self.files.push(File { durable, pending: vec![] });
+            return Node::File(self.files.len() - 1);
         }
+        let number = self.directories.len();
+        self.directories.push(Directory::default());
+        for entry in std::fs::read_dir(path).unwrap() {
+            let entry = entry.unwrap();
+            let node = self.hold(&entry.path());
+            self.directories[number].now.insert(entry.file_name(), node);
+        }
+        self.directories[number].durable = self.directories[number].now.clone();
+        Node::Directory(number)
     }
 
     /// Does what the log says.
     pub(crate) fn run(&mut self, op: &Op) {
         match op {
             Op::Open { fd, path, truncates } => self.open(*fd, path, *truncates),
-            Op::Close { fd } => {
-                self.open.remove(fd);
-                self.open_files.remove(fd);
-            }
+            Op::Close { fd } => drop(self.open.remove(fd)),
             Op::Write { fd, offset, bytes } => {
                 self.change(*fd, Change::Write { offset: *offset, bytes: bytes.clone() });
             }
             Op::Truncate { fd, len } => self.change(*fd, Change::Truncate { len: *len }),
             Op::Rename { from, to } => self.rename(from, to),
-            Op::Unlink { path } => {
-                self.names.remove(path);
-                self.name_changed(path, vec![(path.clone(), None)]);
-            }
+            Op::Unlink { path } => self.name(path, None),
             Op::MakeDir { path } => {
-                self.names.insert(path.clone(), Node::Directory);
-                self.name_changed(path, vec![(path.clone(), Some(Node::Directory))]);
+                self.directories.push(Directory::default());
+                self.name(path, Some(Node::Directory(self.directories.len() - 1)));
             }
             Op::Sync { fd } => self.sync(*fd),
-            Op::Opaque => {}
         }
     }
 
+    fn find(&self, path: &Path) -> Option<Node> {
+        let below = path.strip_prefix(&self.root).unwrap();
+        below.iter().try_fold(Node::Directory(0), |node, name| match node {
+            Node::Directory(number) => self.directories[number].now.get(name).copied(),
+            Node::File(_) => None,
+        })
+    }
+
+    /// The directory that holds a path, and the name in it.
+    fn place(&self, path: &Path) -> (usize, OsString) {
+        let Some(Node::Directory(number)) = self.find(path.parent().unwrap()) else {
+            panic!("{} is in no directory", path.display());
+        };
+        (number, path.file_name().unwrap().to_owned())
+    }
+
+    fn name(&mut self, path: &Path, node: Option<Node>) {
+        let (number, name) = self.place(path);
+        self.change_names(number, vec![(name, node)]);
+    }
+
+    fn change_names(&mut self, number: usize, change: NameChange) {
+        rename(&mut self.directories[number].now, &change);
+        self.directories[number].pending.push(change);
+    }
+
     fn open(&mut self, fd: i32, path: &Path, truncates: bool) {
-        self.open.insert(fd, path.to_owned());
-        let node = self.names.get(path).copied().unwrap_or_else(|| {
-            let node = Node::File(self.files.len());
+        let node = self.find(path).unwrap_or_else(|| {
             self.files.push(File::default());
-            self.names.insert(path.to_owned(), node);
-            self.name_changed(path, vec![(path.to_owned(), Some(node))]);
+            let node = Node::File(self.files.len() - 1);
+            self.name(path, Some(node));
             node
         });
-        if let Node::File(file) = node {
-            self.open_files.insert(fd, file);
-            if truncates {
-                self.change(fd, Change::Truncate { len: 0 });
-            }
+        self.open.insert(fd, node);
+        if truncates {
+            self.change(fd, Change::Truncate { len: 0 });
         }
     }
 
     fn change(&mut self, fd: i32, change: Change) {
-        let file = self.open_files[&fd];
-        self.files[file].pending.push(change);
+        match self.open[&fd] {
+            Node::File(number) => self.files[number].pending.push(change),
+            Node::Directory(_) => panic!("a write to a directory"),
+        }
     }
 
     fn rename(&mut self, from: &Path, to: &Path) {
-        let below = |path: &Path| path.starts_with(from);
-        let moved: Vec<_> = self.names.keys().filter(|path| below(path)).cloned().collect();
-        let (mut gone, mut came) = (NameChange::new(), NameChange::new());
-        for path in moved {
-            let node = self.names.remove(&path).unwrap();
-            let rest = path.strip_prefix(from).unwrap();
-            let new = if rest.as_os_str().is_empty() { to.to_owned() } else { to.join(rest) };
-            self.names.insert(new.clone(), node);
-            came.push((new, Some(node)));
-            gone.push((path, None));
+        let node = self.find(from).unwrap();
+        let ((from_dir, old), (to_dir, new)) = (self.place(from), self.place(to));
+        if from_dir == to_dir {
+            return self.change_names(from_dir, vec![(old, None), (new, Some(node))]);
         }
-        if from.parent() == to.parent() {
-            gone.append(&mut came);
-            return self.name_changed(from, gone);
-        }
-        self.name_changed(from, gone);
-        self.name_changed(to, came);
-    }
-
-    fn name_changed(&mut self, path: &Path, change: NameChange) {
-        let dir = path.parent().unwrap().to_owned();
-        self.pending_names.entry(dir).or_default().push(change);
+        self.change_names(from_dir, vec![(old, None)]);
+        self.change_names(to_dir, vec![(new, Some(node))]);
     }
 
     fn sync(&mut self, fd: i32) {
-        if let Some(file) = self.open_files.get(&fd) {
-            let file = &mut self.files[*file];
-            let pending = std::mem::take(&mut file.pending);
-            pending.iter().for_each(|change| apply(&mut file.durable, change));
-            return;
+        match self.open[&fd] {
+            Node::File(number) => {
+                let file = &mut self.files[number];
+                let pending = std::mem::take(&mut file.pending);
+                pending.iter().for_each(|change| apply(&mut file.durable, change));
+            }
+            Node::Directory(number) => {
+                let directory = &mut self.directories[number];
+                let pending = std::mem::take(&mut directory.pending);
+                pending.iter().for_each(|change| rename(&mut directory.durable, change));
+            }
         }
-        let changes = self.pending_names.remove(&self.open[&fd]).unwrap_or_default();
-        changes.iter().for_each(|change| rename_durably(&mut self.durable_names, change));
     }
 
-    /// Writes what a power cut now would leave of `root` to the directory `to`.
-    pub(crate) fn cut(&self, mut how: Cut<'_>, root: &Path, to: &Path) {
-        let mut names = self.durable_names.clone();
-        if let Cut::Partial(random) = &mut how {
-            for changes in self.pending_names.values() {
-                let kept = random.index(changes.len() + 1);
-                changes[..kept].iter().for_each(|change| rename_durably(&mut names, change));
-            }
-        }
+    /// Writes what a power cut now would leave of the root to the directory `to`.
+    pub(crate) fn cut(&self, mut how: Cut<'_>, to: &Path) {
+        self.leave(0, &mut how, to);
+    }
+
+    fn leave(&self, number: usize, how: &mut Cut<'_>, to: &Path) {
         std::fs::create_dir_all(to).unwrap();
-        for (path, node) in &names {
-            let mut above = path.ancestors().skip(1).take_while(|dir| dir.starts_with(root));
-            if !above.all(|dir| names.get(dir) == Some(&Node::Directory)) {
-                continue;
-            }
-            let target = to.join(path.strip_prefix(root).unwrap());
+        let directory = &self.directories[number];
+        let mut names = directory.durable.clone();
+        if let Cut::Partial(random) = how {
+            let kept = random.index(directory.pending.len() + 1);
+            directory.pending[..kept].iter().for_each(|change| rename(&mut names, change));
+        }
+        for (name, node) in names {
             match node {
-                Node::Directory => std::fs::create_dir_all(target).unwrap(),
-                Node::File(file) => {
-                    std::fs::write(target, self.files[*file].after(&mut how)).unwrap();
+                Node::Directory(number) => self.leave(number, how, &to.join(name)),
+                Node::File(number) => {
+                    std::fs::write(to.join(name), self.files[number].after(how)).unwrap();
                 }
             }
         }
-    }
-}
-
-fn rename_durably(names: &mut BTreeMap<PathBuf, Node>, change: &NameChange) {
-    for (path, node) in change {
-        match node {
-            Some(node) => names.insert(path.clone(), *node),
-            None => names.remove(path),
-        };
     }
 }
 
@@ -316,16 +331,43 @@ fn strict_cuts_keep_only_what_was_synced() {
         let name = |path: &PathBuf| path.file_name().unwrap().to_string_lossy().into_owned();
         crate::rig::files_below(&to).iter().map(name).collect()
     };
-    disk.cut(Cut::Strict, &root, &to);
+    disk.cut(Cut::Strict, &to);
     assert_eq!(names(), ["old"]);
     assert_eq!(std::fs::read(to.join("old")).unwrap(), b"old");
     for op in [Op::Sync { fd: 9 }, Op::Sync { fd: 4 }] {
         disk.run(&op);
     }
     std::fs::remove_dir_all(&to).unwrap();
-    disk.cut(Cut::Strict, &root, &to);
+    disk.cut(Cut::Strict, &to);
     assert_eq!(names(), ["old", "renamed", "synced, unnamed"]);
     let read = |name: &str| std::fs::read(to.join(name)).unwrap();
     assert_eq!((read("old"), read("renamed")), (b"new".to_vec(), vec![]));
     assert_eq!(read("synced, unnamed"), b"x");
+}
+
+#[test]
+fn a_directory_under_an_old_name_is_another_one() {
+    let dir = tempfile::tempdir().unwrap();
+    let (root, to) = (dir.path().join("root"), dir.path().join("to"));
+    std::fs::create_dir_all(root.join("store")).unwrap();
+    std::fs::write(root.join("store/old"), b"old").unwrap();
+    let mut disk = Disk::holding(&root);
+    let open = |fd, name: &str| Op::Open { fd, path: root.join(name), truncates: false };
+    for op in [
+        Op::Unlink { path: root.join("store/old") },
+        Op::Unlink { path: root.join("store") },
+        Op::MakeDir { path: root.join("store") },
+        open(3, "store/new"),
+        open(4, "store"),
+        Op::Sync { fd: 4 },
+    ] {
+        disk.run(&op);
+    }
+    disk.cut(Cut::Strict, &to);
+    assert!(to.join("store/old").exists() && !to.join("store/new").exists());
+    disk.run(&open(5, ""));
+    disk.run(&Op::Sync { fd: 5 });
+    std::fs::remove_dir_all(&to).unwrap();
+    disk.cut(Cut::Strict, &to);
+    assert!(!to.join("store/old").exists() && to.join("store/new").exists());
 }

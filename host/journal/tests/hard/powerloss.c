@@ -23,7 +23,7 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
-enum { OPEN = 1, CLOSE, WRITE, TRUNCATE, RENAME, UNLINK, MKDIR, SYNC, OPAQUE };
+enum { OPEN = 1, CLOSE, WRITE, TRUNCATE, RENAME, UNLINK, MKDIR, SYNC };
 
 #define MAX_FDS 4096
 
@@ -78,7 +78,12 @@ static int is_tracked(int fd) {
 
 static int open_any(int dirfd, const char *name, int flags, mode_t mode) {
     char path[PATH_MAX];
-    if (!below(dirfd, name, path)) return (int)syscall(SYS_openat, dirfd, name, flags, mode);
+    if (!below(dirfd, name, path)) {
+        int other = (int)syscall(SYS_openat, dirfd, name, flags, mode);
+        /* closedir closes without our seeing it: the number may have been tracked. */
+        if (other >= 0 && other < MAX_FDS) tracked[other] = 0;
+        return other;
+    }
     LOCK;
     int fd = (int)syscall(SYS_openat, dirfd, name, flags, mode);
     if (fd >= 0) {
@@ -163,18 +168,16 @@ static int truncate_any(int fd, off_t len) {
 int ftruncate(int fd, off_t len) { return truncate_any(fd, len); }
 int ftruncate64(int fd, off64_t len) { return truncate_any(fd, len); }
 
-/* The kernel writes here without our seeing what: a file whose bytes the model must not know. */
+/* The kernel would write without our seeing what: callers fall back to plain writes. */
 ssize_t copy_file_range(int in, off64_t *in_off, int out, off64_t *out_off, size_t len,
                         unsigned flags) {
-    ssize_t done = syscall(SYS_copy_file_range, in, in_off, out, out_off, len, flags);
-    if (is_tracked(out)) { LOCK; record(OPAQUE, out, 0, "", 0, "", 0); UNLOCK; }
-    return done;
+    if (is_tracked(out)) { errno = ENOSYS; return -1; }
+    return syscall(SYS_copy_file_range, in, in_off, out, out_off, len, flags);
 }
 
 ssize_t sendfile64(int out, int in, off64_t *offset, size_t len) {
-    ssize_t done = syscall(SYS_sendfile, out, in, offset, len);
-    if (is_tracked(out)) { LOCK; record(OPAQUE, out, 0, "", 0, "", 0); UNLOCK; }
-    return done;
+    if (is_tracked(out)) { errno = EINVAL; return -1; }
+    return syscall(SYS_sendfile, out, in, offset, len);
 }
 ssize_t sendfile(int out, int in, off_t *offset, size_t len) {
     return sendfile64(out, in, (off64_t *)offset, len);
