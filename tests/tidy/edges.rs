@@ -13,7 +13,7 @@ const ALLOWED: [(&str, &[&str]); 13] = [
     ("pliant-client", &["types", "api"]),
     ("pliant-driver-wasm", &["types", "driver", "inspect"]),
     ("pliant-controller", &["types", "core", "journal", "api", "inspect"]),
-    ("pliant-agent", &["types", "client", "api", "driver"]),
+    ("pliant-agent", &["types", "client", "api", "driver", "journal"]),
     ("pliant-sim", &["types", "core", "agent", "driver", "journal"]),
     (
         "pliant",

@@ -12,6 +12,11 @@ mod service;
 mod space;
 pub mod writer;
 
+/// How the journal's batches are read, for tools that look at a closed one.
+pub mod codec {
+    pub use pliant_core::{Decision, decode_batch, encode_snapshot};
+}
+
 pub use clock::ClusterClock;
 pub use config::{Config, ConfigError, DEFAULT_SNAPSHOT_FACTS, FetchRules};
 pub use hosts::HostBook;

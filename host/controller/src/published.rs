@@ -88,6 +88,12 @@ impl Board {
         }
     }
 
+    /// Every fact that is kept.
+    #[must_use]
+    pub fn kept_facts(&self) -> Option<Vec<(Revision, Fact)>> {
+        Some(self.lock().iter().cloned().collect())
+    }
+
     fn lock(&self) -> std::sync::MutexGuard<'_, VecDeque<(Revision, Fact)>> {
         self.facts.lock().unwrap_or_else(PoisonError::into_inner)
     }

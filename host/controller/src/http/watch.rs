@@ -15,7 +15,7 @@ use axum::{
 };
 use futures::{Stream, StreamExt, stream};
 use pliant_api::{
-    body::{EventView, Timestamp, WatchEvent, WatchQuery},
+    body::{EventView, Page, Timestamp, WatchEvent, WatchQuery},
     headers::LAST_EVENT_ID,
     sse::{EVENT_STREAM, Frame, HEARTBEAT, NDJSON},
 };
@@ -89,12 +89,39 @@ fn since(headers: &HeaderMap, query: &WatchQuery) -> Result<Option<Revision>, Ap
     })
 }
 
+/// A caller that takes neither a stream nor lines gets a page of what is past.
+fn past(api: &Api, job: Option<JobUid>, asked: &Asked) -> Response {
+    let published = api.newest();
+    let present = published.state.revision();
+    let kept = crate::published::KEPT_FACTS;
+    let oldest = Revision::new(present.get().saturating_sub(kept as u64));
+    let since = asked.since.unwrap_or(oldest).max(oldest);
+    let facts = api.board.facts_after(since, kept).or_else(|| api.board.kept_facts());
+    let mut items: Vec<_> = facts
+        .into_iter()
+        .flatten()
+        .map(|(revision, fact)| (revision, job_of(&published, &fact.kind), fact))
+        .filter(|(_, of, _)| job.is_none_or(|wanted| *of == Some(wanted)))
+        .map(|(revision, of, fact)| event(&published, revision, &fact, of))
+        .collect();
+    let more = items.len().saturating_sub(pliant_api::body::MAX_LIMIT as usize);
+    items.drain(..more);
+    axum::Json(Page { items, revision: present, next_cursor: None }).into_response()
+}
+
 fn watch(
     api: &Api,
     job: Option<JobUid>,
     asked: Asked,
     headers: &HeaderMap,
 ) -> Result<Response, ApiError> {
+    let accepts = |kind: &str| {
+        let accept = headers.get(header::ACCEPT).and_then(|value| value.to_str().ok());
+        accept.is_some_and(|accept| accept.contains(kind))
+    };
+    if !asked.follow && !accepts(EVENT_STREAM) && !accepts(NDJSON) {
+        return Ok(past(api, job, &asked));
+    }
     let watcher = Watcher {
         api: api.clone(),
         job,
@@ -108,8 +135,7 @@ fn watch(
         let frame = watcher.next().await?;
         Some((frame, watcher))
     });
-    let lines = headers.get(header::ACCEPT).is_some_and(|accept| accept.as_bytes() == NDJSON.as_bytes());
-    Ok(if lines { respond_lines(frames) } else { respond(frames) })
+    Ok(if accepts(NDJSON) { respond_lines(frames) } else { respond(frames) })
 }
 
 /// One reader's place in the order of facts.
@@ -177,8 +203,7 @@ impl Watcher {
         }
     }
 
-    /// The first frame of a job's watch is the job; a cluster's watch begins with the next fact, or,
-    /// when it does not follow, with everything that is kept.
+    /// The first frame of a job's watch is the job; a cluster's watch begins with the next fact.
     fn begin(&mut self, published: &Published, present: Revision) {
         self.at = Some(present);
         let job = self.job.and_then(|uid| published.state.jobs.get(&uid));
@@ -186,16 +211,6 @@ impl Watcher {
             Some((job, version)) => {
                 let job = Box::new(views::job(&self.api, published, job, version));
                 self.ready.push_back(frame(&WatchEvent::Snapshot { job }, Some(present)));
-            }
-            None if self.job.is_none() && !self.follow => {
-                let kept = crate::published::KEPT_FACTS as u64;
-                let oldest = present.get().saturating_sub(kept);
-                let facts = self.api.board.facts_after(Revision::new(oldest), READ_AT_ONCE);
-                for (revision, fact) in facts.into_iter().flatten() {
-                    let job = job_of(published, &fact.kind);
-                    let event = event(published, revision, &fact, job);
-                    self.ready.push_back(frame(&WatchEvent::Event { event }, Some(revision)));
-                }
             }
             None => {}
         }

@@ -12,9 +12,10 @@ use super::{
     engine::Engine,
     head::{HeadFile, Stop, Witness},
     io,
-    layout::{META_KEY, chunks, key},
+    layout::{META_KEY, key},
     lock::LockFile,
     open::DurableOptions,
+    parts::write_batch,
     shared::Port,
     space,
 };
@@ -23,7 +24,7 @@ use crate::{
     NEW_WORK_FREE_PERMILLE, Poison, Position, Refusal, Replay, ReplayError, Resolution, Sequence,
     Snapshots, Stats, Tail, TrimError, Trimmed,
     format::meta::Meta,
-    limits::{MAX_PAYLOAD_BYTES, SNAPSHOTS_KEPT, TRIM_STEP},
+    limits::{MAX_PAYLOAD_BYTES, SNAPSHOTS_KEPT},
     reader::{self, Source, Tailing},
 };
 
@@ -139,8 +140,8 @@ impl DurableJournal {
         }
     }
 
-    /// Writes the meta record together with other changes.
-    fn commit_meta(&self, mut batch: sled::Batch, meta: Meta) -> Result<(), Poison> {
+    fn commit_meta(&self, meta: Meta) -> Result<(), Poison> {
+        let mut batch = sled::Batch::default();
         batch.insert(&META_KEY, meta.encode());
         let outcome = self.with_engine(|engine| engine.commit(batch));
         match &outcome {
@@ -150,22 +151,15 @@ impl DurableJournal {
         outcome
     }
 
-    /// Removes the batches behind the floor up to and including `upto`, in one commit.
-    fn trim_step(&self, upto: Sequence) -> Result<(), Poison> {
+    /// Moves the floor, durably, then removes what is below it. What is left of that when the process
+    /// ends is removed by the next opening.
+    fn trim_to(&self, upto: Sequence) -> Result<(), Poison> {
         let meta = self.port.live().meta;
         let bounds = self.port.bounds().map_err(in_words)?;
         let floor_hash = reader::hash_of(&self.port, &bounds, upto).map_err(in_words)?;
-        let mut batch = sled::Batch::default();
-        self.with_engine(|engine| {
-            let (from, to) = (key(meta.floor.next(), 0), key(upto, u16::MAX));
-            engine
-                .scan(&from, &to, |key, _| {
-                    batch.remove(key);
-                    Ok(())
-                })
-                .map_err(|error: crate::EngineError| Poison::Io(error.to_string()))
-        })?;
-        self.commit_meta(batch, Meta { floor: upto, floor_hash, ..meta })
+        self.commit_meta(Meta { floor: upto, floor_hash, ..meta })?;
+        let (from, to) = (key(meta.floor.next(), 0), key(upto, u16::MAX));
+        self.with_engine(|engine| engine.remove_range(&from, &to))
     }
 
     fn judge_trim(&self, upto: Sequence) -> Result<(), TrimError> {
@@ -210,9 +204,8 @@ impl Journal for DurableJournal {
         };
         let before = self.port.live().chain;
         let (envelope, after) = before.extend(epoch, draft.id, draft.payload);
-        let mut batch = sled::Batch::default();
-        chunks(expected, &envelope).for_each(|(key, chunk)| batch.insert(&key, chunk));
-        if let Err(poison) = self.with_engine(|engine| engine.commit(batch)) {
+        let written = self.with_engine(|engine| write_batch(engine, expected, &envelope));
+        if let Err(poison) = written {
             self.stop(poison.clone());
             return Append::Unknown(poison);
         }
@@ -249,15 +242,14 @@ impl Journal for DurableJournal {
     fn trim(&mut self, upto: Sequence) -> Result<Trimmed, TrimError> {
         self.judge_trim(upto)?;
         let before = self.port.live().meta.floor;
-        let mut floor = before;
-        while floor < upto {
-            floor = Sequence(upto.0.min(floor.0 + TRIM_STEP));
-            if let Err(poison) = self.trim_step(floor) {
-                self.stop(poison.clone());
-                return Err(TrimError::Stopped(poison));
-            }
+        if upto <= before {
+            return Ok(Trimmed { floor: before, removed: 0 });
         }
-        Ok(Trimmed { floor, removed: floor.0 - before.0 })
+        if let Err(poison) = self.trim_to(upto) {
+            self.stop(poison.clone());
+            return Err(TrimError::Stopped(poison));
+        }
+        Ok(Trimmed { floor: upto, removed: upto.0 - before.0 })
     }
 
     fn leadership(&self) -> Leadership {
@@ -273,8 +265,7 @@ impl Journal for DurableJournal {
         }
         let meta = self.port.live().meta;
         let epoch = meta.epoch.next();
-        self.commit_meta(sled::Batch::default(), Meta { epoch, ..meta })
-            .map_err(CampaignError::Stopped)?;
+        self.commit_meta(Meta { epoch, ..meta }).map_err(CampaignError::Stopped)?;
         if let Err(error) = self.head.write_synced(&self.witness(), Stop::Unclean) {
             let poison = Poison::Io(error.to_string());
             self.stop(poison.clone());

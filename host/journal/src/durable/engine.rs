@@ -14,7 +14,7 @@ use super::{
     io::{self, doing, names_in, sync_dir, sync_file, sync_parent},
     lock::LockFile,
 };
-use crate::{Damage, EngineError, Note, Place, Poison};
+use crate::{Damage, EngineError, Note, Place, Poison, limits::CHUNKS_PER_REMOVAL};
 
 const OPENING: &str = "opening the store";
 const COMMITTING: &str = "committing to the store";
@@ -24,6 +24,18 @@ const CLOSING: &str = "closing the store";
 /// The accelerator files of sled begin so; they may be missing.
 const ACCELERATOR: &str = "snap.";
 const HALF_WRITTEN: &str = ".generating";
+
+/// Why gathering keys ended.
+enum Gathering {
+    Enough,
+    Failed(EngineError),
+}
+
+impl From<EngineError> for Gathering {
+    fn from(error: EngineError) -> Self {
+        Self::Failed(error)
+    }
+}
 
 /// An open store.
 pub(crate) struct Engine {
@@ -95,6 +107,25 @@ impl Engine {
             each(&key, &value)?;
         }
         Ok(())
+    }
+
+    /// Removes all keys of a range, in as many commits as it takes.
+    pub(crate) fn remove_range(&self, from: &[u8], to: &[u8]) -> Result<(), Poison> {
+        loop {
+            let (mut batch, mut count) = (sled::Batch::default(), 0);
+            let gathered = self.scan(from, to, |key, _| {
+                batch.remove(key);
+                count += 1;
+                if count < CHUNKS_PER_REMOVAL { Ok(()) } else { Err(Gathering::Enough) }
+            });
+            if let Err(Gathering::Failed(error)) = gathered {
+                return Err(Poison::Io(error.to_string()));
+            }
+            if count == 0 {
+                return Ok(());
+            }
+            self.commit(batch)?;
+        }
     }
 
     /// Bytes of the data file.

@@ -10,6 +10,13 @@ const KEY_BYTES: usize = 10;
 /// Where the meta record lies: batch zero does not exist.
 pub(crate) const META_KEY: [u8; KEY_BYTES] = [0; KEY_BYTES];
 
+/// Where the number of a batch lies that is being written in parts.
+pub(crate) const UNFINISHED_KEY: [u8; KEY_BYTES] = [0, 0, 0, 0, 0, 0, 0, 0, 0, 1];
+
+/// The first and the last key that a chunk can have.
+pub(crate) const CHUNK_KEYS: [[u8; KEY_BYTES]; 2] =
+    [[0, 0, 0, 0, 0, 0, 0, 1, 0, 0], [u8::MAX; KEY_BYTES]];
+
 /// The key of a chunk.
 pub(crate) fn key(sequence: Sequence, chunk: u16) -> [u8; KEY_BYTES] {
     let mut key = [0; KEY_BYTES];

@@ -14,6 +14,7 @@ pub(crate) mod io;
 mod layout;
 pub(crate) mod lock;
 mod open;
+mod parts;
 mod reading;
 mod salvage;
 mod shared;

@@ -14,6 +14,7 @@ use super::{
     head::{Stop, Witness},
     layout::META_KEY,
     lock::LockFile,
+    parts::clear_remains,
     shared::{Live, Port},
     snapshots::SnapshotFiles,
     space::{self, Ballast, SpaceProbe, SystemSpace},
@@ -143,6 +144,7 @@ fn verify(vessel: &mut Vessel, snapshots: &Path) -> Result<(Witness, Verified), 
     let mut marks: BTreeMap<Sequence, Option<Digest>> =
         files.list().iter().map(|snapshot| (snapshot.at, None)).collect();
     marks.insert(vessel.witness.sequence, None);
+    clear_remains(&vessel.engine, &meta)?;
     let chain = verify_batches(&vessel.engine, &meta, &mut marks)?;
     let recovered = Witness {
         cluster: meta.cluster,

@@ -7,8 +7,9 @@ use super::{
     engine::Engine,
     head::{self, HeadFile, Stop, Witness},
     io::{remove_dir, rename_synced},
-    layout::{META_KEY, chunks},
+    layout::{CHUNK_KEYS, META_KEY},
     open::DurableOptions,
+    parts::write_batch,
     reading::{Reading, damage_of},
     vessel::{Layout, finish_swap},
     walk::{Break, walk},
@@ -125,7 +126,8 @@ fn fill(engine: &Engine, reading: &Reading, to: Sequence) -> Result<(Meta, Diges
             };
             let chain = Chain::from(reading.cluster, snapshot.at, snapshot.chain);
             // What was copied so far belongs below the new floor.
-            remove_all(engine)?;
+            let [first, last] = CHUNK_KEYS;
+            engine.remove_range(&first, &last).map_err(SalvageError::Stopped)?;
             (chain, chain)
         }
     };
@@ -165,9 +167,7 @@ fn copy_batches(
             return Err(Break::Enough);
         }
         let (envelope, after) = writer.extend(kept.epoch, kept.id, &kept.payload);
-        let mut batch = sled::Batch::default();
-        chunks(kept.sequence, &envelope).for_each(|(key, chunk)| batch.insert(&key, chunk));
-        engine.commit(batch).map_err(|poison| {
+        write_batch(engine, kept.sequence, &envelope).map_err(|poison| {
             stopped = Some(poison);
             Break::Enough
         })?;
@@ -185,13 +185,4 @@ fn copy_batches(
         None => "there is nothing after it".to_owned(),
     };
     Ok(Err((writer.head(), why)))
-}
-
-fn remove_all(engine: &Engine) -> Result<(), SalvageError> {
-    let mut batch = sled::Batch::default();
-    engine.scan(&[], &[u8::MAX; 10], |key, _| {
-        batch.remove(key);
-        Ok::<(), EngineError>(())
-    })?;
-    engine.commit(batch).map_err(SalvageError::Stopped)
 }

@@ -247,3 +247,61 @@ fn a_place_that_cannot_be_a_directory_is_an_error_with_its_path() {
     let words = reading::in_words(&error);
     assert!(words.contains(&path.display().to_string()), "{words}");
 }
+
+#[test]
+fn what_an_interrupted_batch_or_trim_left_is_cleared() {
+    let (_dir, path) = written();
+    // A batch of which the later chunks are there, and a floor below which batches are left.
+    tamper(&path, |batch| {
+        batch.insert(&layout::UNFINISHED_KEY, parts::encode(Sequence(4)));
+        batch.insert(&layout::key(Sequence(4), 14), vec![1; 4_000]);
+        batch.insert(&layout::key(Sequence(4), 15), vec![1; 100]);
+    });
+    assert!(inspect(&options(&path)).unwrap().is_sound());
+    let mut journal = open(&path).unwrap().journal;
+    journal.campaign().unwrap();
+    assert!(matches!(append(&mut *journal, 4), Append::Committed(_)));
+    assert_eq!(journal.check(), []);
+    let hash_of_2 = journal.replay(Sequence(2)..=Sequence(2)).next().unwrap().unwrap().hash;
+    journal.close().unwrap();
+
+    let trimmed = crate::format::meta::Meta {
+        epoch: crate::Epoch(2),
+        floor: Sequence(2),
+        floor_hash: hash_of_2,
+        ..crate::format::meta::Meta::new(ClusterId([1; 16]))
+    };
+    tamper(&path, |batch| batch.insert(&layout::META_KEY, trimmed.encode()));
+    let opened = open(&path).unwrap();
+    assert_eq!((opened.floor, opened.head), (Sequence(2), Sequence(4)));
+    drop(opened);
+    let engine = engine::Engine::open(&path.join("store"), &mut Vec::new()).unwrap();
+    assert_eq!(walk::first_sequence(&engine).unwrap(), Some(Sequence(3)));
+    assert!(parts::unfinished(&engine).unwrap().is_none());
+}
+
+#[test]
+fn a_refused_opening_leaves_the_store_as_it_was() {
+    let (_dir, path) = written();
+    tamper(&path, |batch| batch.remove(&layout::key(Sequence(2), 0)));
+    let content = || -> Vec<_> {
+        let names = io::names_in(&path.join("store")).unwrap().into_iter();
+        let files = names.filter(|name| name != "blobs");
+        files.map(|name| (std::fs::read(path.join("store").join(&name)).unwrap(), name)).collect()
+    };
+    let before = content();
+    for _ in 0..2 {
+        assert_eq!(damage_of(open(&path)).at, crate::Place::Batch(Sequence(2)));
+        assert!(before == content(), "byte for byte");
+    }
+}
+
+#[test]
+fn an_opening_that_did_not_finish_is_taken_back() {
+    let (_dir, path) = written();
+    let layout = vessel::Layout(&path);
+    io::copy_dir(&layout.store(), &layout.before()).unwrap();
+    std::fs::write(path.join("store/db"), b"half opened").unwrap();
+    assert_eq!(open(&path).unwrap().head, Sequence(3));
+    assert!(!layout.before().exists() && !layout.copying().exists());
+}

@@ -3,7 +3,8 @@
 
 use super::{
     engine::Engine,
-    layout::{Assembly, META_KEY, key, parse_key},
+    layout::{Assembly, CHUNK_KEYS, META_KEY, parse_key},
+    parts::unfinished,
 };
 use crate::{
     Batch, Damage, EngineError, OpenError, Place, Sequence,
@@ -67,7 +68,8 @@ pub(crate) fn read_meta(engine: &Engine) -> Result<Option<Meta>, Break> {
 /// The number of the first batch in the store.
 pub(crate) fn first_sequence(engine: &Engine) -> Result<Option<Sequence>, Break> {
     let mut first = None;
-    let outcome = engine.scan(&key(Sequence(1), 0), &LAST_KEY, |key, _| {
+    let [from, to] = CHUNK_KEYS;
+    let outcome = engine.scan(&from, &to, |key, _| {
         first = parse_key(key).map(|(sequence, _)| sequence);
         Err(Break::Enough)
     });
@@ -77,24 +79,24 @@ pub(crate) fn first_sequence(engine: &Engine) -> Result<Option<Sequence>, Break>
     }
 }
 
-const LAST_KEY: [u8; 10] = [u8::MAX; 10];
-
 /// Hands every batch behind `chain` to `visit`, in order. Whatever happens, `chain` ends behind the
-/// last batch that was handed out.
+/// last batch that was handed out. What an interrupted writing or trim left is passed over.
 pub(crate) fn walk(
     engine: &Engine,
     chain: &mut Chain,
     mut visit: impl FnMut(&Batch) -> Result<(), Break>,
 ) -> Result<(), Break> {
+    let (floor, unfinished) = (chain.head(), unfinished(engine)?);
     let mut current: Option<Assembly> = None;
-    engine.scan(&[], &LAST_KEY, |key, value| {
-        if key == META_KEY {
-            return Ok(());
-        }
+    let [from, to] = CHUNK_KEYS;
+    engine.scan(&from, &to, |key, value| {
         let Some((sequence, chunk)) = parse_key(key) else {
             let why = format!("it holds a key of {} bytes", key.len());
             return Err(Break::Damaged(Damage::new(Place::Store, why)));
         };
+        if sequence <= floor || Some(sequence) == unfinished {
+            return Ok(());
+        }
         if chunk == 0
             && let Some(complete) = current.take()
         {

@@ -16,7 +16,7 @@ pub use memory::MemoryMap;
 
 use crate::{
     CloseError, Note, Poison,
-    limits::{MAX_EDITS, MAX_KEY_BYTES, MAX_VALUE_BYTES},
+    limits::{MAX_COMMIT_BYTES, MAX_EDITS, MAX_KEY_BYTES, MAX_VALUE_BYTES},
 };
 
 /// One change to a map.
@@ -64,6 +64,12 @@ pub enum MapError {
     TooMany {
         /// How many.
         count: usize,
+    },
+    /// The edits put and remove too much at once; nothing was changed.
+    #[error("{len_bytes} bytes are put and removed at once; at most {MAX_COMMIT_BYTES} may be")]
+    TooMuch {
+        /// How much.
+        len_bytes: usize,
     },
     /// The map failed, now or before. What this commit left on disk shows after opening again.
     #[error("the map takes nothing more until it is opened again: {0}")]
@@ -152,6 +158,7 @@ impl DurableMap {
         if changes.is_empty() {
             return Ok(());
         }
+        self.judge_size(&changes)?;
         if let Err(poison) = self.backing.commit(&self.entries, &changes) {
             self.poison = Some(poison.clone());
             return Err(MapError::Stopped(poison));
@@ -161,6 +168,19 @@ impl DurableMap {
                 Some(value) => self.entries.insert(key, value),
                 None => self.entries.remove(&key),
             };
+        }
+        Ok(())
+    }
+
+    fn judge_size(&self, changes: &Changes) -> Result<(), MapError> {
+        let cost = |(key, new): (&Vec<u8>, &Option<Vec<u8>>)| {
+            let values = [self.entries.get(key), new.as_ref()];
+            let largest = values.into_iter().flatten().map(Vec::len).max();
+            largest.map_or(0, |len_bytes| key.len() + len_bytes)
+        };
+        let len_bytes = changes.iter().map(cost).sum();
+        if len_bytes > MAX_COMMIT_BYTES {
+            return Err(MapError::TooMuch { len_bytes });
         }
         Ok(())
     }

@@ -43,7 +43,10 @@ fn prove(open: Open<'_>) {
     assert_eq!(refused(map, put(&long_key, b"")), MapError::BadKey { len_bytes: 256 });
     assert_eq!(refused(map, put(b"k", &long_value)), MapError::TooLarge { len_bytes: 65_537 });
     let many = vec![put(b"k", b"v"); MAX_EDITS + 1];
-    assert_eq!(map.commit(&many).unwrap_err(), MapError::TooMany { count: 1_025 });
+    assert_eq!(map.commit(&many).unwrap_err(), MapError::TooMany { count: 257 });
+    let full = vec![1; MAX_VALUE_BYTES];
+    let outcome = map.commit(&[put(b"k", &full), put(b"l", &full[..5_000])]);
+    assert_eq!(outcome, Err(MapError::TooMuch { len_bytes: 70_538 }));
     assert_eq!(contents(map), expected, "all or nothing");
 }
 

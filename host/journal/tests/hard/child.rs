@@ -153,7 +153,7 @@ fn commit_for_ever(dir: &Path, mut acks: File) {
     acknowledge(&mut acks, first - 1);
     for number in first..first + MOST_BATCHES {
         let (key, mut value, count) = (key(number), rig::payload(number), number.to_le_bytes());
-        value.truncate(60_000);
+        value.truncate(30_000);
         let gone = self::key(number + 20);
         map.commit(&[
             Edit::Put { key: &key, value: &value },

@@ -51,7 +51,7 @@ pub(crate) fn payload(number: u64) -> Vec<u8> {
         0..70 => 1 + random.below(400),
         70..95 => random.below(12_000),
         95..99 => 40_000 + random.below(20_000),
-        _ => 300_000 + random.below(300_000),
+        _ => 300_000 + random.below(748_000),
     };
     let mut bytes = Vec::new();
     while (bytes.len() as u64) < len {

@@ -1,0 +1,95 @@
+//! One file per family of commands; this one only dispatches.
+
+mod artifact;
+mod explain;
+mod follow;
+mod host;
+mod job;
+mod journal;
+mod logs;
+mod results;
+mod rows;
+mod run;
+mod up;
+mod validate;
+mod verb;
+
+use crate::{
+    args::{Args, Artifact, Command, Component, Execution, Host, Job},
+    fail::Failure,
+};
+use clap::CommandFactory;
+use pliant_types::codes::exit_code::DONE;
+
+/// Carries out a command; the answer is the exit code.
+pub(crate) fn dispatch(args: Args) -> Result<u8, Failure> {
+    match args.command {
+        Command::CompileWorker => Ok(up::compile_worker()),
+        Command::Completion { shell } => {
+            clap_complete::generate(shell, &mut Args::command(), "pliant", &mut std::io::stdout());
+            Ok(DONE)
+        }
+        Command::Explain { what } => explain::explain(&what),
+        Command::Validate { file } => validate::validate(&file),
+        Command::Component(Component::Inspect { file }) => artifact::inspect(args.global.output, &file),
+        Command::Journal(command) => journal::journal(&args.global, &command),
+        Command::Up(command) => up::up(&args.global, command),
+        command => {
+            let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+            runtime.block_on(online(&args.global, command))
+        }
+    }
+}
+
+/// Commands that ask a controller.
+async fn online(global: &crate::args::Global, command: Command) -> Result<u8, Failure> {
+    let client = crate::connect::client(global)?;
+    let context = Context { client, global };
+    match command {
+        Command::Run(run) => run::run(&context, run).await,
+        Command::Ps | Command::Job(Job::List) => job::list(&context).await,
+        Command::Status { job: Some(job) } => job::status(&context, &job).await,
+        Command::Status { job: None } => host::cluster(&context).await,
+        Command::Why { subject } => job::why(&context, &subject).await,
+        Command::Logs(logs) => logs::logs(&context, logs).await,
+        Command::Stop(verb) => verb::stop(&context, verb).await,
+        Command::Start(verb) => verb::start(&context, verb).await,
+        Command::Delete(verb) => verb::delete(&context, verb).await,
+        Command::Job(Job::Show { job }) => job::show(&context, &job).await,
+        Command::Job(Job::Versions { job }) => job::versions(&context, &job).await,
+        Command::Job(Job::Results(asked)) => results::results(&context, asked).await,
+        Command::Job(Job::Events { job, follow }) => job::events(&context, &job, follow).await,
+        Command::Job(Job::Wait { job, wait }) => verb::wait(&context, &job, &wait).await,
+        Command::Execution(Execution::List { job }) => job::executions(&context, job).await,
+        Command::Execution(Execution::Show { execution }) => job::execution(&context, execution).await,
+        Command::Host(Host::List) => host::list(&context).await,
+        Command::Host(Host::Show { host }) => host::show(&context, &host).await,
+        Command::Host(Host::Pause { host }) => host::set_mode(&context, &host, host::PAUSED).await,
+        Command::Host(Host::Activate { host }) => host::set_mode(&context, &host, host::ACTIVE).await,
+        Command::Artifact(Artifact::Push { file }) => artifact::push(&context, &file).await,
+        Command::Artifact(Artifact::Pull { digest, file }) => artifact::pull(&context, digest, &file).await,
+        Command::Artifact(Artifact::List) => artifact::list(&context).await,
+        Command::Up(_)
+        | Command::Component(_)
+        | Command::Journal(_)
+        | Command::Validate { .. }
+        | Command::Explain { .. }
+        | Command::Completion { .. }
+        | Command::CompileWorker => Ok(DONE),
+    }
+}
+
+/// What online commands share.
+pub(crate) struct Context<'a> {
+    pub(crate) client: pliant_client::Client,
+    pub(crate) global: &'a crate::args::Global,
+}
+
+impl Context<'_> {
+    /// A job by its exact name or id.
+    pub(crate) fn job(&self, text: &str) -> Result<pliant_api::routes::JobRef, Failure> {
+        text.parse().map_err(|error: pliant_types::text::InvalidText| {
+            Failure::new(pliant_types::codes::Code::BodyInvalid, error.message)
+        })
+    }
+}

@@ -1,0 +1,184 @@
+//! `up`: controller and agent in one process, on loopback, until it is told to stop.
+
+use crate::{
+    args::{Global, LogFormat, Up},
+    connect::{address_file, token_file},
+    fail::{Failure, chain},
+};
+use pliant_controller::{Config, Controller, FetchRules, StartError, writer::ReadError};
+use pliant_journal::OpenError;
+use pliant_types::codes::{Code, exit_code::DONE};
+use std::{
+    fs::{OpenOptions, Permissions},
+    io::{self, Write},
+    os::unix::fs::{OpenOptionsExt, PermissionsExt},
+    path::Path,
+};
+use tracing_subscriber::{EnvFilter, fmt::format::FmtSpan};
+
+mod agent;
+
+pub(crate) use agent::compile_worker;
+
+/// Environment variable with the log filter; `info` when absent.
+const LOG_VARIABLE: &str = "PLIANT_LOG";
+
+pub(crate) fn up(global: &Global, asked: Up) -> Result<u8, Failure> {
+    start_logs(asked.log_format);
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
+    runtime.block_on(serve(global, asked))
+}
+
+fn start_logs(format: LogFormat) {
+    let filter = EnvFilter::try_from_env(LOG_VARIABLE).unwrap_or_else(|_| EnvFilter::new("info,sled=warn"));
+    let builder = tracing_subscriber::fmt()
+        .with_env_filter(filter)
+        .with_span_events(FmtSpan::NONE)
+        .with_writer(io::stderr)
+        .with_ansi(io::IsTerminal::is_terminal(&io::stderr()))
+        .with_target(false);
+    match format {
+        LogFormat::Text => builder.init(),
+        LogFormat::Json => builder.json().init(),
+    }
+}
+
+async fn serve(global: &Global, asked: Up) -> Result<u8, Failure> {
+    let data_dir = &global.data_dir;
+    make_data_dir(data_dir)?;
+    let token = token(data_dir)?;
+    let mut config = Config::new(data_dir.clone(), asked.listen, token.clone());
+    config.fetch = FetchRules { plain_registries: asked.plain_registry.clone() };
+    let controller = Controller::start(config).await.map_err(start_failure)?;
+    let address = controller.address();
+    let running = match agent::start(global, &asked, (address, &token)).await {
+        Ok(running) => running,
+        Err(failure) => {
+            stop_controller(controller).await;
+            return Err(failure);
+        }
+    };
+    write_file(&address_file(data_dir), &address.to_string(), 0o644)?;
+    if let Some(ready) = &asked.ready_file {
+        write_file(ready, &address.to_string(), 0o644)?;
+    }
+    eprintln!("pliant is up at http://{address}, data in {}", data_dir.display());
+    eprintln!("try: pliant run FILE · pliant ps · pliant status (Ctrl-C stops it cleanly)");
+    let submitted = run_files(global, &asked, address).await;
+    if submitted.is_ok() {
+        told_to_stop().await;
+    }
+    eprintln!("stopping …");
+    // The address goes first, so that no client is led to a process that is leaving.
+    let _ = std::fs::remove_file(address_file(data_dir));
+    agent::stop(running).await;
+    stop_controller(controller).await;
+    submitted.map(|()| DONE)
+}
+
+async fn run_files(
+    global: &Global,
+    asked: &Up,
+    address: std::net::SocketAddr,
+) -> Result<(), Failure> {
+    if asked.files.is_empty() {
+        return Ok(());
+    }
+    let mut global = global.clone();
+    global.addr = Some(address.to_string());
+    let client = crate::connect::client(&global)?;
+    let context = super::Context { client, global: &global };
+    let run = crate::args::Run {
+        files: asked.files.clone(),
+        detach: true,
+        force: false,
+        dry_run: false,
+        expect_revision: None,
+        message: None,
+        wait: crate::args::WaitFlags { timeout: None },
+    };
+    super::run::run(&context, run).await.map(|_| ())
+}
+
+async fn stop_controller(controller: Controller) {
+    if let Err(error) = controller.stop().await {
+        tracing::error!(error = chain(&error), "the controller had failed");
+    }
+}
+
+/// Ctrl-C, or what a service manager sends.
+async fn told_to_stop() {
+    let terminate = tokio::signal::unix::signal(tokio::signal::unix::SignalKind::terminate());
+    let Ok(mut terminate) = terminate else {
+        let _ = tokio::signal::ctrl_c().await;
+        return;
+    };
+    tokio::select! {
+        _ = tokio::signal::ctrl_c() => {}
+        _ = terminate.recv() => {}
+    }
+}
+
+fn make_data_dir(dir: &Path) -> Result<(), Failure> {
+    let failed = |error: io::Error| {
+        let words = format!("the data directory {} cannot be used: {error}", dir.display());
+        Failure::new(Code::JournalUnavailable, words)
+            .hint("name a directory that you may write to with --data-dir")
+    };
+    std::fs::create_dir_all(dir).map_err(failed)?;
+    std::fs::set_permissions(dir, Permissions::from_mode(0o700)).map_err(failed)?;
+    let probe = dir.join(".write-probe");
+    std::fs::write(&probe, b"x").and_then(|()| std::fs::remove_file(&probe)).map_err(failed)
+}
+
+/// The admin token: made at the first start, in a file of mode 0600 (06-cluster.md, section 4).
+fn token(dir: &Path) -> Result<String, Failure> {
+    let path = token_file(dir);
+    match std::fs::read_to_string(&path) {
+        Ok(text) => Ok(text.trim().to_owned()),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {
+            let random: [u8; 32] = rand::random();
+            let hex: String = random.iter().map(|byte| format!("{byte:02x}")).collect();
+            let token = format!("pliant_admin_{hex}");
+            write_file(&path, &token, 0o600)?;
+            Ok(token)
+        }
+        Err(error) => {
+            let words = format!("the token file {} cannot be read: {error}", path.display());
+            Err(Failure::new(Code::Unauthorized, words))
+        }
+    }
+}
+
+/// Writes a file whole or not at all.
+fn write_file(path: &Path, text: &str, mode: u32) -> Result<(), Failure> {
+    let beside = path.with_extension("new");
+    let write = || -> io::Result<()> {
+        let mut file =
+            OpenOptions::new().write(true).create(true).truncate(true).mode(mode).open(&beside)?;
+        file.write_all(text.as_bytes())?;
+        file.sync_all()?;
+        std::fs::rename(&beside, path)
+    };
+    write().map_err(|error| {
+        let words = format!("{} cannot be written: {error}", path.display());
+        Failure::new(Code::JournalUnavailable, words)
+    })
+}
+
+fn start_failure(error: StartError) -> Failure {
+    let words = chain(&error);
+    match &error {
+        StartError::Config(_) => Failure::new(Code::BodyInvalid, words),
+        StartError::Listen { address, .. } => Failure::new(Code::NameTaken, words)
+            .hint(format!("another process listens on {address}; choose another with --listen, port 0 picks one")),
+        StartError::Journal(ReadError::Open(OpenError::Locked { .. })) => {
+            Failure::new(Code::WrongState, words)
+                .hint("another pliant uses this data directory; stop it, or name another with --data-dir")
+        }
+        StartError::Journal(_) => Failure::new(Code::JournalUnavailable, words)
+            .hint("look with `pliant journal check`; docs/reference/journal.md has each way out"),
+        StartError::Artifacts { .. } => Failure::new(Code::JournalUnavailable, words)
+            .hint("check the data directory's permissions and free space"),
+    }
+}

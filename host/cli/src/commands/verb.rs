@@ -1,0 +1,90 @@
+//! Verbs on a job: stop, start, delete, wait.
+
+use super::{Context, follow};
+use crate::{
+    args::{Verb, WaitFlags},
+    fail::Failure,
+    output,
+};
+use pliant_api::{
+    body::{VerbAnswer, WatchEvent},
+    routes::JobRef,
+};
+use pliant_client::{Received, Verb as Act};
+use pliant_types::{
+    Revision,
+    codes::exit_code::{self, DONE},
+};
+use std::time::Duration;
+
+pub(crate) async fn stop(context: &Context<'_>, verb: Verb) -> Result<u8, Failure> {
+    let (job, answer) = act(context, &verb, Act::Stop).await?;
+    print(context, &verb.job, &answer, "is asked to stop")?;
+    if verb.detach { Ok(DONE) } else { until_over(context, &job, &verb.wait).await }
+}
+
+pub(crate) async fn start(context: &Context<'_>, verb: Verb) -> Result<u8, Failure> {
+    let (job, answer) = act(context, &verb, Act::Start).await?;
+    print(context, &verb.job, &answer, "is started")?;
+    if verb.detach { Ok(DONE) } else { follow::follow(context, &job, &verb.wait).await }
+}
+
+pub(crate) async fn delete(context: &Context<'_>, verb: Verb) -> Result<u8, Failure> {
+    let (_, answer) = act(context, &verb, Act::Delete).await?;
+    print(context, &verb.job, &answer, "is deleted; its name is free")?;
+    // The name is free already; what is left of the job is found by its id.
+    let job = JobRef::Uid(answer.uid);
+    if verb.detach { Ok(DONE) } else { until_over(context, &job, &verb.wait).await }
+}
+
+pub(crate) async fn wait(context: &Context<'_>, job: &str, wait: &WaitFlags) -> Result<u8, Failure> {
+    follow::follow(context, &context.job(job)?, wait).await
+}
+
+async fn act(context: &Context<'_>, verb: &Verb, act: Act) -> Result<(JobRef, VerbAnswer), Failure> {
+    let job = context.job(&verb.job)?;
+    let expect = verb.expect_revision.map(Revision::new);
+    let answer = context.client.act(&context.global.namespace, &job, act, expect).await?;
+    Ok((job, answer))
+}
+
+fn print(context: &Context<'_>, job: &str, answer: &VerbAnswer, words: &str) -> Result<(), Failure> {
+    output::one(context.global.output, answer, job, || {
+        if answer.changed { format!("job {job} {words}") } else { format!("job {job}: nothing to do") }
+    })
+}
+
+/// Waits until every execution has confirmed its end (N12).
+async fn until_over(context: &Context<'_>, job: &JobRef, wait: &WaitFlags) -> Result<u8, Failure> {
+    let limit = wait.timeout.map_or(Duration::from_secs(300), |t| Duration::from_millis(t.get()));
+    match tokio::time::timeout(limit, over(context, job)).await {
+        Ok(result) => result,
+        Err(_) => {
+            eprintln!("not every host has confirmed the end; the stop goes on");
+            Ok(exit_code::TIMED_OUT)
+        }
+    }
+}
+
+async fn over(context: &Context<'_>, job: &JobRef) -> Result<u8, Failure> {
+    let namespace = &context.global.namespace;
+    let mut events = context.client.watch(namespace, job);
+    loop {
+        match context.client.job(namespace, job).await {
+            Ok(view) => {
+                let word = view.status.map(|s| s.run_state).unwrap_or_default();
+                if word != "stopping" && word != "running" && word != "pending" {
+                    return Ok(DONE);
+                }
+            }
+            Err(error) if error.exit() == exit_code::NOT_FOUND => return Ok(DONE),
+            Err(error) => return Err(error.into()),
+        }
+        match events.next().await {
+            Ok(Some(Received::Body(WatchEvent::Gone)) | None) => return Ok(DONE),
+            Ok(Some(_)) => {}
+            Err(error) if error.exit() == exit_code::NOT_FOUND => return Ok(DONE),
+            Err(error) => return Err(error.into()),
+        }
+    }
+}

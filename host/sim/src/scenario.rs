@@ -1,0 +1,203 @@
+//! Transcripts: lines that begin with `>` are input, the rest is what the cluster says.
+//!
+//! The same simulated cluster as in fault runs, without chance: a story that a user can read, and
+//! that fails when the cluster tells another one.
+
+use crate::{
+    chance::Chance,
+    users::submit,
+    world::{Faults, World},
+};
+use pliant_core::{Command, DeleteJob, Expect, JobRef, StartJob, StopJob, decide};
+use pliant_types::{Millis, Namespace};
+use std::fmt::Write;
+
+/// Runs a transcript and gives it back as the cluster tells it: input lines as they are, each
+/// followed by what it says now.
+#[must_use]
+pub fn run(transcript: &str) -> String {
+    let mut teller = Teller { world: World::new(1, 0, Faults::NONE) };
+    let mut told = String::new();
+    for line in transcript.lines() {
+        if let Some(input) = line.strip_prefix('>') {
+            let _ = writeln!(told, "{line}");
+            told.push_str(&teller.input(input.trim()));
+        } else if line.starts_with('#') || line.is_empty() {
+            let _ = writeln!(told, "{line}");
+        }
+    }
+    told
+}
+
+struct Teller {
+    world: World,
+}
+
+impl Teller {
+    fn input(&mut self, input: &str) -> String {
+        let (word, rest) = input.split_once(' ').unwrap_or((input, ""));
+        let (first, second) = rest.split_once(' ').unwrap_or((rest, ""));
+        match word {
+            "hosts" => {
+                let count = first.parse().unwrap_or(1);
+                self.world = World::new(1, count, Faults::NONE);
+                self.world.pass(1_000);
+                self.hosts()
+            }
+            "submit" => self.command(first, |job| {
+                Command::Submit(submit(job, second, &mut Chance::new(0)))
+            }),
+            "stop" => self.verb(first, |job| Command::Stop(StopJob { job, expect: Expect::Anything })),
+            "start" => self.verb(first, |job| Command::Start(StartJob { job, expect: Expect::Anything })),
+            "delete" => {
+                self.verb(first, |job| Command::Delete(DeleteJob { job, expect: Expect::Anything }))
+            }
+            "pass" => {
+                let span: Result<Millis, _> = first.parse();
+                self.world.pass(span.map_or(0, Millis::get));
+                String::new()
+            }
+            "cut-off" => self.machine(first, |world, machine| {
+                let span: Result<Millis, _> = second.parse();
+                world.cut_off(machine, span.map_or(0, Millis::get));
+            }),
+            "reboot" => self.machine(first, World::reboot),
+            "restart-agent" => self.machine(first, World::restart_agent),
+            "kill-controller" => {
+                self.world.kill_controller();
+                String::new()
+            }
+            "host-list" => self.hosts(),
+            "ps" => self.jobs(),
+            "tasks" => self.tasks(first),
+            "why" => self.why(first),
+            other => format!("unknown input {other:?}\n"),
+        }
+    }
+
+    fn machine(&mut self, number: &str, act: impl FnOnce(&mut World, usize)) -> String {
+        let number: usize = number.parse().unwrap_or(1);
+        act(&mut self.world, number.saturating_sub(1));
+        String::new()
+    }
+
+    fn verb(&mut self, name: &str, command: impl FnOnce(JobRef) -> Command) -> String {
+        let Ok(parsed) = name.parse() else { return format!("{name:?} is not a name\n") };
+        let job = JobRef::Name(Namespace::default_namespace(), parsed);
+        self.command(name, |_| command(job))
+    }
+
+    /// Says what the core would answer, then asks it.
+    fn command(&mut self, name: &str, command: impl FnOnce(&str) -> Command) -> String {
+        let command = command(name);
+        let request = pliant_core::Request::internal(command.clone());
+        let answer = match decide(&self.world.state(), &request, self.world.now) {
+            Err(refusal) => return format!("{refusal}\n"),
+            Ok(decided) => match decided.answer {
+                pliant_core::Answer::Submitted(answer) => {
+                    let mut text = format!("{:?}: version {}\n", answer.outcome, answer.version);
+                    for change in answer.changes {
+                        let none = || "(none)".to_owned();
+                        let _ = writeln!(
+                            text,
+                            "  {} {} -> {} [{:?}]",
+                            change.field,
+                            change.old.unwrap_or_else(none),
+                            change.new.unwrap_or_else(none),
+                            change.class
+                        );
+                    }
+                    for warning in answer.warnings {
+                        let _ = writeln!(text, "  warning: {warning}");
+                    }
+                    text
+                }
+                _ => String::new(),
+            },
+        };
+        self.world.ask(Some(name.to_owned()), command);
+        answer
+    }
+
+    fn hosts(&self) -> String {
+        let state = self.world.state();
+        let mut text = String::new();
+        for (id, host) in state.hosts.iter() {
+            let _ = writeln!(text, "{id} {} {} fence {}", host.description.name, host.stage, host.fence);
+        }
+        text
+    }
+
+    fn jobs(&self) -> String {
+        let state = self.world.state();
+        let mut text = String::new();
+        for (uid, job) in state.jobs.iter() {
+            let tally = state.index.tally(*uid, job.incarnation);
+            let _ = writeln!(
+                text,
+                "{} {} {} v{} run {}: {} up, {} completed of {}",
+                job.name,
+                job.kind,
+                state.run_state(job).as_str(),
+                job.current,
+                job.incarnation,
+                tally.up,
+                tally.completed,
+                tally.wanted
+            );
+        }
+        text
+    }
+
+    fn tasks(&self, name: &str) -> String {
+        let state = self.world.state();
+        let Some(job) = self.job(name) else { return format!("no job {name}\n") };
+        let mut text = String::new();
+        for task in state.tasks_of(job.uid, job.incarnation) {
+            let newest = task.executions.last().and_then(|id| state.executions.get(id));
+            match newest {
+                None => {
+                    let _ = writeln!(text, "task {}: nowhere", task.key.number);
+                }
+                Some(found) => {
+                    let _ = writeln!(
+                        text,
+                        "task {}: {} on {} at v{}, {}, attempt {}",
+                        task.key.number, found.id, found.host, found.version, found.phase, found.attempt
+                    );
+                }
+            }
+        }
+        text
+    }
+
+    fn why(&self, name: &str) -> String {
+        let Some(job) = self.job(name) else { return format!("no job {name}\n") };
+        let report = self.world.report();
+        let mut text = String::new();
+        for wait in report.waits.get(&job.uid).into_iter().flatten() {
+            let until = wait.until.map(|until| {
+                let span = until.since(self.world.now);
+                format!(", {span} from now")
+            });
+            let _ = writeln!(
+                text,
+                "{} tasks [{}]: {}{}",
+                wait.tasks.len(),
+                wait.code,
+                wait.sentence,
+                until.unwrap_or_default()
+            );
+        }
+        if text.is_empty() {
+            text.push_str("nothing waits\n");
+        }
+        text
+    }
+
+    fn job(&self, name: &str) -> Option<pliant_core::state::Job> {
+        let state = self.world.state();
+        let uid = state.index.job(&Namespace::default_namespace(), &name.parse().ok()?)?;
+        state.jobs.get(&uid).cloned()
+    }
+}

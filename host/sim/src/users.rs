@@ -1,0 +1,76 @@
+//! Random users: every command of the product, at random, on a handful of names.
+
+use crate::chance::Chance;
+use pliant_core::{
+    Command, DeleteJob, Expect, Force, JobRef, SetHostMode, StartJob, StopJob, Submit,
+};
+use pliant_types::{Digest, HostId, JobName, Namespace, host::HostMode};
+use std::{collections::BTreeMap, sync::Arc};
+
+/// Names that users use; few, so that they meet.
+const NAMES: [&str; 6] = ["web", "sum", "log", "fix", "queue", "lock"];
+
+/// What a user asks next, and the job's name.
+pub(crate) fn wish(chance: &mut Chance, hosts: u64) -> (Option<String>, Command) {
+    let name = NAMES[usize::try_from(chance.below(NAMES.len() as u64)).unwrap_or(0)];
+    let job = || JobRef::Name(Namespace::default_namespace(), job_name(name));
+    let named = |command| (Some(name.to_owned()), command);
+    match chance.below(100) {
+        0..62 => named(Command::Submit(submit(name, &spec(name, chance), chance))),
+        62..72 => named(Command::Stop(StopJob { job: job(), expect: Expect::Anything })),
+        72..82 => named(Command::Start(StartJob { job: job(), expect: Expect::Anything })),
+        82..92 => named(Command::Delete(DeleteJob { job: job(), expect: Expect::Anything })),
+        _ => {
+            let host = HostId::new(chance.between(1, hosts));
+            let mode = if chance.permille(300) { HostMode::Paused } else { HostMode::Active };
+            (None, Command::SetHostMode(SetHostMode { host, mode }))
+        }
+    }
+}
+
+fn job_name(name: &str) -> JobName {
+    name.parse().expect("Invariant: the list holds DNS labels")
+}
+
+/// A submission of a spec in JSON.
+pub(crate) fn submit(name: &str, spec: &str, chance: &mut Chance) -> Submit {
+    Submit {
+        namespace: Namespace::default_namespace(),
+        name: job_name(name),
+        labels: BTreeMap::new(),
+        annotations: BTreeMap::new(),
+        spec: Arc::new(serde_json::from_str(spec).expect("Invariant: the texts here are specs")),
+        text: None,
+        source: None,
+        digest: Digest::new([u8::try_from(chance.below(2)).unwrap_or(0); 32]),
+        force: if chance.permille(100) { Force::Yes } else { Force::No },
+        expect: Expect::Anything,
+        message: None,
+    }
+}
+
+fn spec(name: &str, chance: &mut Chance) -> String {
+    // The same name has the same kind most of the time, so that updates are seldom refused.
+    let kind = match name {
+        "log" => "daemon",
+        "fix" => "ops",
+        "sum" | "queue" => "batch",
+        _ => "service",
+    };
+    let count = if matches!(kind, "service" | "batch") {
+        format!(r#""count":{},"#, chance.below(5))
+    } else {
+        String::new()
+    };
+    let loss = match name {
+        "lock" => r#","onHostLoss":{"mode":"exclusive"},"timeouts":{"kill":"3s"}"#,
+        _ if chance.permille(100) => r#","onHostLoss":{"policy":"keep"}"#,
+        _ => "",
+    };
+    let port = if chance.permille(150) { r#","ports":[{"name":"p","static":8080}]"# } else { "" };
+    let memory = if chance.permille(100) { "900Mi" } else { "64Mi" };
+    format!(
+        r#"{{"kind":"{kind}",{count}"engine":{{"wasm":{{"component":"oci://r/x:1"}}}},"env":{{"A":"{}"}},"resources":{{"memory":"{memory}"}}{loss}{port}}}"#,
+        chance.below(3)
+    )
+}
