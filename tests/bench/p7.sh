@@ -15,4 +15,6 @@ if [ -z "${NO_WASMTIME:-}" ]; then
     export WASMTIME="$tools/bin/wasmtime"
 fi
 cargo build --quiet --release -p pliant-driver-wasm --bins --example bench_http
+# With backtraces on, each error value of the engine takes one; servers run without.
+export RUST_BACKTRACE=0
 exec "${CARGO_TARGET_DIR:-target}/release/examples/bench_http" "${SECONDS_EACH:-5}"
