@@ -1,1 +1,11 @@
-//! Host logic (pure) and the daemon round it.
+//! What runs on a host: pure decisions (`logic`) and the daemon that carries them out (`daemon`).
+//!
+//! The agent obeys an assignment and reports what it observes. It does not know the core and
+//! cannot second-guess it. Without the feature `daemon` only the logic is there, for the simulator.
+
+#[cfg(feature = "daemon")]
+mod daemon;
+pub mod logic;
+
+#[cfg(feature = "daemon")]
+pub use daemon::*;

@@ -20,12 +20,13 @@ impl Client {
         self.answer(&call).await
     }
 
-    /// Says that the host lives.
+    /// Says that the host lives, in this boot of its machine.
     ///
     /// # Errors
     /// Any [`ClientError`]; `fenced` means: register again.
-    pub async fn renew(&self, host: HostId) -> Result<Renewed, ClientError> {
-        self.answer(&Call::new(Method::POST, routes::host_renewals(host), Repeat::Never)).await
+    pub async fn renew(&self, host: HostId, boot: &str) -> Result<Renewed, ClientError> {
+        let call = Call::new(Method::POST, routes::host_renewals(host), Repeat::Never).json(&boot);
+        self.answer(&call).await
     }
 
     /// Says what was observed. A good answer means that it is durable.

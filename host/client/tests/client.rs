@@ -116,7 +116,7 @@ async fn what_agents_send_is_never_repeated() {
         problem(Code::QueueFull)
     };
     let server = serve(Router::new().fallback(any(handler))).await;
-    let error = client(&server.address).renew("h_1".parse().unwrap()).await.unwrap_err();
+    let error = client(&server.address).renew("h_1".parse().unwrap(), "boot-1").await.unwrap_err();
     assert!(error.is_transient());
     assert_eq!(count.load(Ordering::SeqCst), 1);
 }

@@ -98,5 +98,8 @@ fn liveness(world: &mut World) -> Vec<String> {
             broken.push(format!("{execution} still runs on {host} and nobody wants it"));
         }
     }
+    if !broken.is_empty() {
+        broken.push(world.describe_live());
+    }
     broken
 }

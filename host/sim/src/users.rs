@@ -64,6 +64,7 @@ fn spec(name: &str, chance: &mut Chance) -> String {
     };
     let loss = match name {
         "lock" => r#","onHostLoss":{"mode":"exclusive"},"timeouts":{"kill":"3s"}"#,
+        "queue" if chance.permille(500) => r#","restart":{"policy":"never"}"#,
         _ if chance.permille(100) => r#","onHostLoss":{"policy":"keep"}"#,
         _ => "",
     };

@@ -116,7 +116,7 @@ impl World {
     /// A cluster of so many machines, all down; they and the controller begin at once.
     #[must_use]
     pub fn new(seed: u64, machines: usize, faults: Faults) -> Self {
-        let memory = MemoryStore::new(ClusterId([7; 16]), Sharing::Exclusive);
+        let memory = MemoryStore::new(ClusterId([7; 16]), Sharing::Single);
         let script = Script::seeded(seed, Rates::even(faults.journal));
         let mut world = Self {
             now: BEGIN,
@@ -279,8 +279,23 @@ impl World {
         self.push(after, Due::ControllerUp);
     }
 
+    /// Connections break: whoever waits for an answer learns that none comes.
     fn lose_controller(&mut self) {
-        self.callers.clear();
+        for caller in std::mem::take(&mut self.callers).into_values() {
+            let (machine, life, input) = match caller {
+                Caller::User { .. } => continue,
+                Caller::Register { machine, life } => {
+                    (machine, life, Input::RegisterFailed(Trouble::NoAnswer))
+                }
+                Caller::Report { machine, life, .. } => {
+                    (machine, life, Input::ReportFailed(Trouble::NoAnswer))
+                }
+                Caller::Renew { machine, life, .. } => {
+                    (machine, life, Input::RenewFailed(Trouble::NoAnswer))
+                }
+            };
+            self.push(50, Due::Input { machine, life, input });
+        }
         self.streams.clear();
     }
 
@@ -697,5 +712,26 @@ impl World {
             let input = Input::Offered(Offer::Whole(whole));
             self.push(3, Due::Input { machine, life, input });
         }
+    }
+}
+
+impl World {
+    /// Where every live execution stands, on both sides; for the report of a failing run.
+    #[must_use]
+    pub fn describe_live(&self) -> String {
+        let state = self.state();
+        let mut text = String::new();
+        for (id, found) in state.executions.iter().filter(|(_, e)| e.is_live()) {
+            let here = self.machines.iter().find_map(|machine| {
+                let known = machine.logic.as_ref()?.execution(*id)?;
+                Some(format!("{} {:?} attempt {} fence {} told {:?}", machine.name, known.record.stage, known.record.attempt, known.record.fence, known.told))
+            });
+            text += &format!("{id} {} {:?} on {} fence {} run {}: {here:?}\n", found.phase, found.desired, found.host, found.fence, found.task.incarnation);
+        }
+        for machine in &self.machines {
+            let host = machine.logic.as_ref().map(|logic| logic.host().clone());
+            text += &format!("{} follows {} {host:?}\n", machine.name, machine.follows);
+        }
+        text
     }
 }

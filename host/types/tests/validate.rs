@@ -52,7 +52,7 @@ fn daemon_and_ops_take_no_count_and_no_span() {
     check(
         &format!(r#"{{"kind":"daemon",{ENGINE},"count":2,"placement":{{"span":"any"}}}}"#),
         &expect_test::expect![[r#"
-            /spec/count a daemon job has one task on each eligible host and takes no count -> leave count out
+            /spec/count a job of kind daemon has one task on each eligible host and takes no count -> leave count out
             /spec/placement/span daemon and ops jobs are one-per-host already -> leave span out
         "#]],
     );

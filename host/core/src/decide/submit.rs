@@ -183,7 +183,7 @@ fn resubmit(
     let under_current = Effective::new(&draft.record.spec, current.record.defaults);
     if under_current.kind() != job.kind {
         let message = format!(
-            "job {} is a {} job and cannot become {}",
+            "job {} has kind {} and cannot become {}",
             job.name,
             job.kind,
             under_current.kind()

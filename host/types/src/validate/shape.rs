@@ -46,11 +46,11 @@ fn check_kind_and_count(spec: &JobSpec, problems: &mut Problems) {
         ),
         Some(kind) if kind.follows_hosts() && spec.count.is_some() => {
             let message =
-                format!("a {kind} job has one task on each eligible host and takes no count");
+                format!("a job of kind {kind} has one task on each eligible host and takes no count");
             problems.rule("/spec/count", message, "leave count out");
         }
         Some(kind) if kind.ends() && spec.service.is_some() => {
-            let message = format!("a {kind} job is not routed to");
+            let message = format!("a job of kind {kind} is not routed to");
             problems.rule("/spec/service", message, "use kind: service");
         }
         Some(_) => {}
@@ -207,7 +207,7 @@ fn check_policies(spec: &JobSpec, problems: &mut Problems) {
         if kind.follows_hosts() {
             problems.rule(
                 "/spec/elastic",
-                format!("a {kind} job follows the hosts"),
+                format!("a job of kind {kind} follows the hosts"),
                 "leave elastic out",
             );
         }

@@ -1,0 +1,187 @@
+//! How the ledger's entries look: JSON, a template once for all executions of a version.
+//!
+//! Keys: `host`, `execution/e_412`, `template/j_17/3/0` (the piece of a template; a value is
+//! bounded, a template is not).
+
+use std::collections::BTreeMap;
+
+use pliant_journal::{
+    limits::MAX_VALUE_BYTES,
+    store::DurableMap,
+};
+use pliant_types::{JobUid, Version, assignment::TaskTemplate};
+use serde_json::Value;
+
+use super::AgentError;
+use crate::logic::{Edit, HostRecord, Image, Record};
+
+const HOST: &str = "host";
+const EXECUTION: &str = "execution/";
+const TEMPLATE: &str = "template/";
+
+/// Which template.
+type TemplateKey = (JobUid, Version);
+
+/// New values by key; `None` is gone.
+pub(super) type Changes = BTreeMap<String, Option<Vec<u8>>>;
+
+/// Which templates are stored, and who uses them.
+#[derive(Debug, Default)]
+pub(super) struct Codec {
+    /// Pieces and users of each template.
+    templates: BTreeMap<TemplateKey, (usize, usize)>,
+    users: BTreeMap<pliant_types::ExecutionId, TemplateKey>,
+}
+
+fn template_key((job, version): TemplateKey, piece: usize) -> String {
+    format!("{TEMPLATE}{job}/{version}/{piece}")
+}
+
+fn json(value: &impl serde::Serialize) -> Vec<u8> {
+    serde_json::to_vec(value).expect("records have only string keys")
+}
+
+impl Codec {
+    /// The entries that some edits change, in any number.
+    pub(super) fn changes(&mut self, edits: &[Edit]) -> Changes {
+        let mut changes = Changes::new();
+        for edit in edits {
+            match edit {
+                Edit::Host(host) => {
+                    changes.insert(HOST.to_owned(), Some(json(host)));
+                }
+                Edit::Put(record) => self.put(record, &mut changes),
+                Edit::Remove(id) => {
+                    changes.insert(format!("{EXECUTION}{id}"), None);
+                    self.release(*id, &mut changes);
+                }
+            }
+        }
+        changes
+    }
+
+    fn put(&mut self, record: &Record, changes: &mut Changes) {
+        let id = record.id();
+        let key = (record.assigned.job, record.assigned.version);
+        if self.users.get(&id) != Some(&key) {
+            self.hold(key, &record.assigned.template, changes);
+            self.release(id, changes);
+            self.users.insert(id, key);
+        }
+        let mut value = serde_json::to_value(record).expect("records have only string keys");
+        if let Some(assigned) = value.get_mut("assigned").and_then(Value::as_object_mut) {
+            assigned.remove("template");
+        }
+        changes.insert(format!("{EXECUTION}{id}"), Some(json(&value)));
+    }
+
+    fn hold(&mut self, key: TemplateKey, template: &TaskTemplate, changes: &mut Changes) {
+        if let Some((_, users)) = self.templates.get_mut(&key) {
+            *users += 1;
+            return;
+        }
+        let bytes = json(template);
+        let mut pieces = 0;
+        for piece in bytes.chunks(MAX_VALUE_BYTES) {
+            changes.insert(template_key(key, pieces), Some(piece.to_vec()));
+            pieces += 1;
+        }
+        self.templates.insert(key, (pieces, 1));
+    }
+
+    fn release(&mut self, id: pliant_types::ExecutionId, changes: &mut Changes) {
+        let Some(key) = self.users.remove(&id) else { return };
+        let Some((pieces, users)) = self.templates.get_mut(&key) else { return };
+        *users -= 1;
+        if *users == 0 {
+            for piece in 0..*pieces {
+                changes.insert(template_key(key, piece), None);
+            }
+            self.templates.remove(&key);
+        }
+    }
+
+    /// Reads all that a ledger holds.
+    pub(super) fn read(map: &DurableMap) -> Result<(Self, Image), AgentError> {
+        let mut codec = Self::default();
+        let mut image = Image::default();
+        let templates = codec.read_templates(map)?;
+        for (key, value) in map.iter() {
+            let key = String::from_utf8_lossy(key);
+            if key == HOST {
+                image.host = parse::<HostRecord>(&key, value)?;
+            } else if key.starts_with(EXECUTION) {
+                let record = codec.read_execution(&key, value, &templates)?;
+                image.executions.insert(record.id(), record);
+            } else if !key.starts_with(TEMPLATE) {
+                let why = "its key is none of this release".to_owned();
+                return Err(AgentError::Entry { key: key.into_owned(), why });
+            }
+        }
+        Ok((codec, image))
+    }
+
+    fn read_templates(
+        &mut self,
+        map: &DurableMap,
+    ) -> Result<BTreeMap<TemplateKey, Value>, AgentError> {
+        let mut pieces: BTreeMap<TemplateKey, BTreeMap<usize, &[u8]>> = BTreeMap::new();
+        for (key, value) in map.iter() {
+            let key = String::from_utf8_lossy(key);
+            let Some(rest) = key.strip_prefix(TEMPLATE) else { continue };
+            let (template, piece) = parse_template_key(rest).ok_or_else(|| {
+                let why = "its key names no template".to_owned();
+                AgentError::Entry { key: key.to_string(), why }
+            })?;
+            pieces.entry(template).or_default().insert(piece, value);
+        }
+        let mut templates = BTreeMap::new();
+        for (key, pieces) in pieces {
+            let bytes: Vec<u8> = pieces.values().flat_map(|piece| piece.iter().copied()).collect();
+            templates.insert(key, parse(&template_key(key, 0), &bytes)?);
+            self.templates.insert(key, (pieces.len(), 0));
+        }
+        Ok(templates)
+    }
+
+    fn read_execution(
+        &mut self,
+        key: &str,
+        value: &[u8],
+        templates: &BTreeMap<TemplateKey, Value>,
+    ) -> Result<Record, AgentError> {
+        let wrong = |why: String| AgentError::Entry { key: key.to_owned(), why };
+        let mut value: Value = parse(key, value)?;
+        let assigned = value
+            .get_mut("assigned")
+            .and_then(Value::as_object_mut)
+            .ok_or_else(|| wrong("it has no assignment".to_owned()))?;
+        let uid = assigned.get("job").cloned().unwrap_or_default();
+        let version = assigned.get("version").cloned().unwrap_or_default();
+        let template: TemplateKey = serde_json::from_value(Value::Array(vec![uid, version]))
+            .map_err(|error| wrong(error.to_string()))?;
+        let body = templates.get(&template);
+        let body = body.ok_or_else(|| wrong("its template is missing".to_owned()))?;
+        assigned.insert("template".to_owned(), body.clone());
+        let record: Record =
+            serde_json::from_value(value).map_err(|error| wrong(error.to_string()))?;
+        if let Some((_, users)) = self.templates.get_mut(&template) {
+            *users += 1;
+        }
+        self.users.insert(record.id(), template);
+        Ok(record)
+    }
+}
+
+fn parse<T: serde::de::DeserializeOwned>(key: &str, value: &[u8]) -> Result<T, AgentError> {
+    serde_json::from_slice(value)
+        .map_err(|error| AgentError::Entry { key: key.to_owned(), why: error.to_string() })
+}
+
+fn parse_template_key(rest: &str) -> Option<(TemplateKey, usize)> {
+    let mut parts = rest.split('/');
+    let job = parts.next()?.parse().ok()?;
+    let version = Version::new(parts.next()?.parse().ok()?);
+    let piece = parts.next()?.parse().ok()?;
+    Some(((job, version), piece))
+}

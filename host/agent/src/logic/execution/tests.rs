@@ -1,0 +1,26 @@
+//! The whole matrix of an execution's life.
+
+use super::{
+    stage::StageKind,
+    table::{EventKind, Go, next},
+};
+
+#[test]
+fn the_whole_matrix_of_stages_and_events() {
+    let mut matrix = format!("{:<14}", "");
+    for event in EventKind::ALL {
+        matrix += &format!("{:<11}", format!("{event:?}"));
+    }
+    matrix = matrix.trim_end().to_owned() + "\n";
+    for stage in StageKind::ALL {
+        let mut row = format!("{:<14}", format!("{stage:?}"));
+        for event in EventKind::ALL {
+            let go = next(stage, event);
+            let word = if go == Go::Stay { "-".to_owned() } else { format!("{go:?}") };
+            row += &format!("{word:<11}");
+        }
+        matrix += row.trim_end();
+        matrix += "\n";
+    }
+    expect_test::expect![[""]].assert_eq(&matrix);
+}

@@ -1,0 +1,8 @@
+//! Tests of the whole logic: a rig with a clock and a ledger in memory, data tests, properties.
+
+mod assignments;
+mod life;
+mod link;
+mod properties;
+mod restarts;
+mod rig;
