@@ -34,6 +34,10 @@ pub struct Config {
     pub max_executions: u32,
     /// Hundredths of the machine's memory that are not offered to tasks.
     pub reserved_memory_percent: u8,
+    /// CPU that is offered to tasks; absent is every core.
+    pub cpu: Option<pliant_types::Cpu>,
+    /// Memory that is offered to tasks; absent is all but the reserved share.
+    pub memory: Option<pliant_types::Memory>,
     /// The machine's boot; absent is what the machine says.
     pub boot: Option<String>,
     /// Which addresses the controller may have without TLS.
@@ -106,6 +110,8 @@ impl Config {
             mount_roots: Vec::new(),
             max_executions: MAX_EXECUTIONS,
             reserved_memory_percent: RESERVED_MEMORY_PERCENT,
+            cpu: None,
+            memory: None,
             boot: None,
             reach: Reach::Loopback,
             ledger: LedgerPlace::Disk,
