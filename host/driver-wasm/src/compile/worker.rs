@@ -2,23 +2,23 @@
 //! does nothing else. It limits itself before it reads a byte of what it was given.
 
 use std::io::{self, Read, Write};
-use std::process::ExitCode;
 
 use rustix::process::{Resource, Rlimit, setrlimit};
 
 use crate::engine::compile_engine;
 use crate::limits;
 
-/// The whole of the worker's process. Exit code 0: stdout holds the code; else stderr says why.
+/// The whole of the worker's process; returns its exit code. 0: stdout holds the code; else stderr
+/// says why.
 #[must_use]
-pub fn compile_worker() -> ExitCode {
+pub fn compile_worker() -> u8 {
     match run() {
-        Ok(()) => ExitCode::SUCCESS,
+        Ok(()) => 0,
         Err(reason) => {
             let end = reason.floor_char_boundary(limits::COMPILE_ERROR_BYTES);
             // Nobody is left to tell if stderr is gone as well.
             let _told = io::stderr().write_all(&reason.as_bytes()[..end]);
-            ExitCode::FAILURE
+            1
         }
     }
 }
