@@ -182,3 +182,92 @@ fn parse_template_key(rest: &str) -> Option<(TemplateKey, usize)> {
     let piece = parts.next()?.parse().ok()?;
     Some(((job, version), piece))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::logic::{Execution, Moment, Stage};
+    use pliant_journal::store::{Edit as MapEdit, MemoryMap};
+    use pliant_types::{ExecutionId, Fence, HostId, assignment::AssignedExecution};
+    use std::sync::Arc;
+
+    fn assigned(number: u64, version: u32, argument: &str) -> AssignedExecution {
+        let template = serde_json::json!({
+            "kind": "batch", "engine": "wasm", "digest": format!("sha256:{}", "07".repeat(32)),
+            "args": [argument], "env": {}, "config": {}, "cpu": "100m", "memory": "64Mi",
+            "ports": [], "mounts": [], "capabilities": {},
+            "restart": {"policy": "on-failure", "backoff": "1s..60s", "attempts": 3, "within": "10m"},
+            "executionTimeout": "0s", "killTimeout": "10s", "exclusive": false
+        });
+        AssignedExecution {
+            execution: ExecutionId::new(number),
+            job: JobUid::new(1),
+            namespace: "default".parse().unwrap(),
+            name: "job".parse().unwrap(),
+            incarnation: pliant_types::Incarnation::FIRST,
+            task: pliant_types::TaskNumber::FIRST,
+            version: Version::new(version),
+            desired: pliant_types::assignment::Desired::Run,
+            template: Arc::new(serde_json::from_value(template).unwrap()),
+        }
+    }
+
+    fn record(number: u64, version: u32, argument: &str) -> Record {
+        Execution::new(assigned(number, version, argument), Fence::FIRST).record
+    }
+
+    fn commit(map: &mut DurableMap, codec: &mut Codec, edits: &[Edit]) {
+        let changes = codec.changes(edits);
+        let edits: Vec<MapEdit<'_>> = changes
+            .iter()
+            .map(|(key, value)| match value {
+                Some(value) => MapEdit::Put { key: key.as_bytes(), value },
+                None => MapEdit::Remove { key: key.as_bytes() },
+            })
+            .collect();
+        map.commit(&edits).unwrap();
+    }
+
+    #[test]
+    fn what_is_written_is_read_and_a_template_is_stored_once() {
+        let disk = MemoryMap::default();
+        let mut map = disk.open().unwrap().map;
+        let mut codec = Codec::default();
+        let long = "x".repeat(3 * MAX_VALUE_BYTES);
+        let host = HostRecord { host: Some(HostId::new(3)), ..HostRecord::default() };
+        let mut waiting = record(2, 1, &long);
+        waiting.stage = Stage::Waiting { until: Moment::new(9) };
+        let edits = [
+            Edit::Host(host),
+            Edit::Put(Box::new(record(1, 1, &long))),
+            Edit::Put(Box::new(waiting)),
+            Edit::Put(Box::new(record(3, 2, "b"))),
+        ];
+        let mut image = Image::default();
+        edits.iter().for_each(|edit| image.apply(edit));
+        commit(&mut map, &mut codec, &edits);
+        assert_eq!(map.len(), 1 + 3 + 4 + 1);
+        let (mut codec, read) = Codec::read(&map).unwrap();
+        assert_eq!(read, image);
+
+        // Moved to another version: the last user of a template takes it away.
+        let edits = [
+            Edit::Put(Box::new(record(1, 2, "b"))),
+            Edit::Remove(ExecutionId::new(2)),
+            Edit::Remove(ExecutionId::new(3)),
+        ];
+        edits.iter().for_each(|edit| image.apply(edit));
+        commit(&mut map, &mut codec, &edits);
+        assert_eq!(map.len(), 1 + 1 + 1);
+        assert_eq!(Codec::read(&map).unwrap().1, image);
+    }
+
+    #[test]
+    fn what_this_release_cannot_read_is_named() {
+        let disk = MemoryMap::default();
+        let mut map = disk.open().unwrap().map;
+        map.commit(&[MapEdit::Put { key: b"execution/e_1", value: b"{}" }]).unwrap();
+        let error = Codec::read(&map).unwrap_err();
+        assert!(error.to_string().contains("execution/e_1"), "{error}");
+    }
+}

@@ -1,7 +1,7 @@
 //! The whole logic of an agent: what happens to its executions. What it says to the controller is
 //! in `flow`, how it comes back after a restart in `recovery`.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use pliant_types::{
     Attempt, ExecutionId, Fence, Millis,
@@ -13,6 +13,10 @@ use super::{
     StopCause, Trouble, Verdict,
     link::{Link, Standing},
 };
+
+/// How long a state may be kept back that most often passes in less: a warm start is told once,
+/// as running, and not three times.
+const PASSING: Millis = Millis::new(20);
 
 /// The logic of one agent.
 #[derive(Clone, Debug)]
@@ -26,8 +30,8 @@ pub struct AgentLogic {
     pub(super) hold: Option<Moment>,
     /// Whether a whole assignment was obeyed since the start.
     pub(super) has_obeyed: bool,
-    /// Executions whose state may not be known to the controller.
-    pub(super) untold: BTreeSet<ExecutionId>,
+    /// Executions whose state may not be known to the controller, and when it must be told.
+    pub(super) untold: BTreeMap<ExecutionId, Moment>,
 }
 
 impl AgentLogic {
@@ -37,7 +41,7 @@ impl AgentLogic {
         match input {
             Input::Execution(id, event) => self.event(id, event, now, &mut out),
             Input::Progress { execution, attempt, detail } => {
-                self.progress(execution, attempt, detail);
+                self.progress(execution, attempt, detail, now);
             }
             Input::Offered(offer) => self.offered(offer, now, &mut out),
             Input::Tick => {}
@@ -85,14 +89,14 @@ impl AgentLogic {
         self.lease
     }
 
-    fn progress(&mut self, id: ExecutionId, attempt: Attempt, detail: String) {
+    fn progress(&mut self, id: ExecutionId, attempt: Attempt, detail: String, now: Moment) {
         let known = self.executions.get_mut(&id).filter(|known| known.record.attempt == attempt);
         let busy = known.filter(|known| {
             matches!(known.record.stage, Stage::Preparing | Stage::Starting | Stage::Collecting)
         });
         if let Some(busy) = busy {
             busy.detail = Some(detail);
-            self.untold.insert(id);
+            self.touch(id, now);
         }
     }
 
@@ -151,7 +155,7 @@ impl AgentLogic {
             Some(known) => {
                 let before = known.record.clone();
                 known.record.assigned = assigned;
-                self.untold.insert(id);
+                self.touch(id, now);
                 self.remember(&before, out);
             }
             None => {
@@ -159,7 +163,7 @@ impl AgentLogic {
                 let new = Execution::new(assigned, fence);
                 out.must(Edit::Put(Box::new(new.record.clone())));
                 self.executions.insert(id, new);
-                self.untold.insert(id);
+                self.touch(id, now);
             }
         }
         if let Desired::Stop { kill } = desired {
@@ -182,9 +186,19 @@ impl AgentLogic {
         }
         let before = execution.record.clone();
         let step = execution.on(event, now);
-        self.untold.insert(id);
+        self.touch(id, now);
         out.steps.extend(step);
         self.remember(&before, out);
+    }
+
+    /// Its state may be news: told at once, or soon if it is about to change by itself.
+    fn touch(&mut self, id: ExecutionId, now: Moment) {
+        let passing = self.executions.get(&id).is_some_and(|one| {
+            matches!(one.record.stage, Stage::Held | Stage::Preparing | Stage::Starting)
+        });
+        let due = if passing { now.after(PASSING) } else { now };
+        let told_at = self.untold.entry(id).or_insert(due);
+        *told_at = due.min(*told_at);
     }
 
     /// Notes what is to be written of an execution that was `before`.
@@ -231,7 +245,7 @@ impl AgentLogic {
         let before = execution.record.clone();
         if let Some(kill) = execution.kill_if_due(now) {
             out.steps.push(kill);
-            self.untold.insert(id);
+            self.touch(id, now);
             return self.remember(&before, out);
         }
         match before.stage {
@@ -251,7 +265,7 @@ impl AgentLogic {
             let before = execution.record.clone();
             execution.record.attempt = execution.record.attempt.next();
             execution.record.stage = Stage::Held;
-            self.untold.insert(id);
+            self.touch(id, now);
             self.remember(&before, out);
         }
     }

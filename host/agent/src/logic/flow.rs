@@ -5,10 +5,7 @@ use pliant_types::{
     report::{InventoryItem, MAX_OBSERVATIONS, Registered, Renewed, Report},
 };
 
-use super::{
-    AgentLogic, Call, Edit, Input, Moment, Output, Ticket, Trouble,
-    link::{News, Standing},
-};
+use super::{AgentLogic, Call, Edit, Input, Moment, Output, Ticket, Trouble, link::Standing};
 
 impl AgentLogic {
     pub(super) fn controller(&mut self, input: Input, now: Moment, out: &mut Output) {
@@ -49,7 +46,7 @@ impl AgentLogic {
         }
         if self.link.standing == Standing::Joined {
             // Whatever was told to an earlier life of the host is told again.
-            self.untold.extend(self.executions.keys());
+            self.untold.extend(self.executions.keys().map(|id| (*id, now)));
             self.executions.values_mut().for_each(|known| known.told = None);
             out.calls.push(Call::Follow(registered.host));
         }
@@ -99,14 +96,21 @@ impl AgentLogic {
             self.link.renewal.under_way = true;
             out.calls.push(Call::Renew(host));
         }
-        if self.link.standing == Standing::Joined && self.link.report.is_due(now) {
+        if self.link.standing == Standing::Joined
+            && self.link.report.is_due(now)
+            && self.news_due().is_some_and(|due| now >= due)
+        {
             out.calls.extend(self.report(host));
         }
     }
 
     pub(super) fn call_due(&self) -> Option<Moment> {
-        let news = if self.untold.is_empty() { News::None } else { News::Some };
-        self.link.due(news)
+        self.link.due(self.news_due())
+    }
+
+    /// When something must be told at the latest.
+    fn news_due(&self) -> Option<Moment> {
+        self.untold.values().min().copied()
     }
 
     fn register(&self) -> Call {
@@ -123,7 +127,7 @@ impl AgentLogic {
     fn report(&mut self, host: HostId) -> Option<Call> {
         let mut observations = Vec::new();
         let mut known_already = Vec::new();
-        for id in &self.untold {
+        for id in self.untold.keys() {
             let execution = self.executions.get(id);
             let present = execution.and_then(super::Execution::observation);
             match present {

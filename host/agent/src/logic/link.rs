@@ -122,10 +122,10 @@ impl Link {
         Millis::new(doubled.min(LONGEST_RETRY.get()))
     }
 
-    /// When the next call is due; `has_news`: whether there is something to report.
-    pub(super) fn due(&self, news: News) -> Option<Moment> {
-        let report = match (&self.standing, news) {
-            (Standing::Joined, News::Some) => self.report.due(),
+    /// When the next call is due; `news`: when something must be told at the latest.
+    pub(super) fn due(&self, news: Option<Moment>) -> Option<Moment> {
+        let report = match self.standing {
+            Standing::Joined => self.report.due().zip(news).map(|(turn, news)| turn.max(news)),
             _ => None,
         };
         let renewal = if self.is_registered() { self.renewal.due() } else { None };
@@ -135,11 +135,4 @@ impl Link {
         };
         [register, renewal, report].into_iter().flatten().min()
     }
-}
-
-/// Whether something was not yet told to the controller.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum News {
-    Some,
-    None,
 }

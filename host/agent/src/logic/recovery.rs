@@ -1,7 +1,7 @@
 //! How an agent comes back from what it remembers. What runs no more gets a new attempt that
 //! spends no budget (14-decisions.md, 11); what had ended is reported and never runs again.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use pliant_types::{ExitReason, ExitStatus, Millis};
 
@@ -44,7 +44,7 @@ impl AgentLogic {
             out.steps.extend(Self::step_of(&execution, now));
             executions.insert(id, execution);
         }
-        let untold: BTreeSet<_> = executions.keys().copied().collect();
+        let untold = executions.keys().map(|id| (*id, now)).collect();
         let listed = executions.values().filter(|one| !one.record.stage.is_forgotten());
         let listed = listed.map(|one| one.record.assigned.clone()).collect();
         let logic = Self {
