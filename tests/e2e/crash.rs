@@ -81,7 +81,9 @@ fn kill_9_in_the_middle_of_1000_submissions_loses_nothing_acknowledged() {
         .as_array()
         .unwrap()
         .iter()
-        .map(|job| (job["name"].as_str().unwrap().to_owned(), job["uid"].as_str().unwrap().to_owned()))
+        .map(|job| {
+            (job["name"].as_str().unwrap().to_owned(), job["uid"].as_str().unwrap().to_owned())
+        })
         .collect();
     for (name, uid) in &known {
         let uid = uid.expect("a job has an id").to_string();

@@ -5,9 +5,13 @@ use pliant_tests::{cluster::Cluster, eventually, http};
 #[test]
 fn a_guest_that_spins_eats_or_floods_disturbs_no_neighbour() {
     let cluster = Cluster::up(&[]);
-    let web = cluster.job("web", "hello-http", "kind: service\nports: [{name: http, protocol: http}]");
+    let web =
+        cluster.job("web", "hello-http", "kind: service\nports: [{name: http, protocol: http}]");
     cluster.ok(&["run", &web]);
-    let address = cluster.json(&["job", "show", "web"])["status"]["endpoints"][0].as_str().unwrap().to_owned();
+    let address = cluster.json(&["job", "show", "web"])["status"]["endpoints"][0]
+        .as_str()
+        .unwrap()
+        .to_owned();
     for (name, spec) in [
         ("spin", "kind: service\nresources: {cpu: 100m}"),
         ("eat-memory", "kind: batch\nrestart: {policy: never}\nresources: {memory: 32Mi}"),

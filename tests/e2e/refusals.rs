@@ -1,6 +1,9 @@
 //! Bad input: each a clear error with a code and what to do; the service stays up.
 
-use pliant_tests::{cluster::{Cluster, alone}, guest};
+use pliant_tests::{
+    cluster::{Cluster, alone},
+    guest,
+};
 use std::fs;
 
 fn write(cluster: &Cluster, name: &str, text: &[u8]) -> String {
@@ -16,7 +19,8 @@ fn every_mistake_of_a_file_is_told_at_once_with_its_place() {
     let file = write(&cluster, "bad.yaml", text);
     let said = cluster.pliant(&["run", &file]);
     assert_eq!(said.code, 3, "{said:#?}");
-    for part in ["bad.yaml:2:", "nmae", "bad.yaml:4:", "bad.yaml:5:", "count", "bad.yaml:6:", "do:"] {
+    for part in ["bad.yaml:2:", "nmae", "bad.yaml:4:", "bad.yaml:5:", "count", "bad.yaml:6:", "do:"]
+    {
         assert!(said.stderr.contains(part), "{part} is missing in {}", said.stderr);
     }
     let twice = write(&cluster, "twice.yaml", b"apiVersion: pliant.dev/v1\nmetadata: {name: a}\nspec:\n  kind: batch\n  env: {A: x, A: y}\n");
@@ -31,7 +35,9 @@ fn names_with_a_slash_a_nul_or_64_characters_are_refused() {
     let cluster = Cluster::up(&[]);
     let long = "a".repeat(64);
     for (case, name) in [("N8", "a/b"), ("N5", "a\\0b"), ("long", long.as_str()), ("N8", "///")] {
-        let text = format!("apiVersion: pliant.dev/v1\nmetadata: {{name: \"{name}\"}}\nspec: {{kind: batch}}\n");
+        let text = format!(
+            "apiVersion: pliant.dev/v1\nmetadata: {{name: \"{name}\"}}\nspec: {{kind: batch}}\n"
+        );
         let file = write(&cluster, "name.yaml", text.as_bytes());
         let said = cluster.pliant(&["run", &file]);
         assert_eq!(said.code, 3, "case {case}: {said:#?}");
@@ -50,14 +56,19 @@ fn what_is_not_a_component_is_refused_by_name() {
     let cut = write(&cluster, "cut.wasm", &whole[..whole.len() / 2]);
     let huge = cluster.dir().join("huge.wasm");
     fs::File::create(&huge).unwrap().set_len(300 << 20).unwrap();
-    for (component, words) in [(text.as_str(), "not a wasm"), (cut.as_str(), ""), (huge.to_str().unwrap(), "at most")] {
+    for (component, words) in
+        [(text.as_str(), "not a wasm"), (cut.as_str(), ""), (huge.to_str().unwrap(), "at most")]
+    {
         let job = format!(
             "apiVersion: pliant.dev/v1\nmetadata: {{name: bad}}\nspec:\n  kind: batch\n  engine: {{wasm: {{component: \"file://{component}\"}}}}\n"
         );
         let file = write(&cluster, "bad.yaml", job.as_bytes());
         let said = cluster.pliant(&["run", &file]);
         assert_eq!(said.code, 3, "{component}: {said:#?}");
-        assert!(said.stderr.contains(words) && said.stderr.contains("do:"), "{component}: {said:#?}");
+        assert!(
+            said.stderr.contains(words) && said.stderr.contains("do:"),
+            "{component}: {said:#?}"
+        );
     }
     let inspected = alone(&["component", "inspect", guest("hello-http").to_str().unwrap()]);
     assert!(inspected.stdout.contains("component http"), "{inspected:#?}");
@@ -75,12 +86,17 @@ fn a_port_in_use_and_an_unwritable_directory_are_told() {
     assert!(said.stderr.contains("--listen") && said.stderr.contains(&address), "{said:#?}");
     let said = alone(&["up", "--listen", "127.0.0.1:0", "--data-dir", "/proc/pliant"]);
     assert_ne!(said.code, 0);
-    assert!(said.stderr.contains("/proc/pliant") && said.stderr.contains("--data-dir"), "{said:#?}");
+    assert!(
+        said.stderr.contains("/proc/pliant") && said.stderr.contains("--data-dir"),
+        "{said:#?}"
+    );
     let said = alone(&["up", "--listen", "0.0.0.0:0", "--data-dir", other.to_str().unwrap()]);
     assert!(said.stderr.contains("loopback"), "{said:#?}");
 
     let port = taken.local_addr().unwrap().port();
-    let spec = format!("kind: batch\nrestart: {{policy: never}}\nports: [{{name: http, protocol: http, static: {port}}}]");
+    let spec = format!(
+        "kind: batch\nrestart: {{policy: never}}\nports: [{{name: http, protocol: http, static: {port}}}]"
+    );
     let said = cluster.pliant(&["run", &cluster.job("web", "hello-http", &spec)]);
     assert_eq!(said.code, 10, "{said:#?}");
     assert!(said.stderr.contains("port-in-use"), "{said:#?}");
@@ -93,7 +109,8 @@ fn no_token_no_answer_and_the_errors_explain_themselves() {
     assert_eq!(status, 401);
     assert!(body.contains("\"code\":\"unauthorized\""), "{body}");
     let address = cluster.address();
-    let foreign = format!("GET /v1/jobs HTTP/1.1\r\nhost: evil.example\r\nconnection: close\r\n\r\n");
+    let foreign =
+        format!("GET /v1/jobs HTTP/1.1\r\nhost: evil.example\r\nconnection: close\r\n\r\n");
     let (status, _) = pliant_tests::http::request(&address, &foreign).unwrap();
     assert_eq!(status, 403, "another host name has no business on loopback");
     let (status, body) = pliant_tests::http::get(&address, "/healthz").unwrap();
@@ -134,14 +151,16 @@ fn a_full_disk_refuses_new_work_and_still_takes_stops() {
     };
     let data = disk.0.path().join("data");
     let cluster = Cluster::up_in(tempfile::tempdir().unwrap(), data, &[]);
-    let file = cluster.job("web", "hello-http", "kind: service\nports: [{name: http, protocol: http}]");
+    let file =
+        cluster.job("web", "hello-http", "kind: service\nports: [{name: http, protocol: http}]");
     cluster.ok(&["run", &file]);
     let filler = disk.0.path().join("filler");
     let mut size = 90_u64 << 20;
     while size > 1 << 16 {
-        let wrote = fs::OpenOptions::new().append(true).create(true).open(&filler).and_then(|mut file| {
-            std::io::Write::write_all(&mut file, &vec![0; usize::try_from(size).unwrap()])
-        });
+        let wrote =
+            fs::OpenOptions::new().append(true).create(true).open(&filler).and_then(|mut file| {
+                std::io::Write::write_all(&mut file, &vec![0; usize::try_from(size).unwrap()])
+            });
         if wrote.is_err() {
             size /= 2;
         }

@@ -2,7 +2,8 @@
 
 use pliant_tests::{cluster::Cluster, eventually, http};
 
-const SERVICE: &str = "kind: service\nports: [{name: http, protocol: http}]\nresources: {memory: 16Mi}";
+const SERVICE: &str =
+    "kind: service\nports: [{name: http, protocol: http}]\nresources: {memory: 16Mi}";
 
 fn endpoint(cluster: &Cluster, job: &str) -> Option<String> {
     let view = cluster.json(&["job", "show", job]);
@@ -103,7 +104,11 @@ fn a_trap_ends_the_wait_with_the_backtrace_and_the_last_lines() {
 fn a_daemon_and_an_ops_job_have_one_task_on_the_host() {
     let cluster = Cluster::up(&[]);
     cluster.ok(&["run", &cluster.job("log", "ticker", "kind: daemon")]);
-    cluster.ok(&["run", &cluster.job("fix", "word-count", "args: [/none]\nkind: ops\nrestart: {policy: never}"), "--detach"]);
+    cluster.ok(&[
+        "run",
+        &cluster.job("fix", "word-count", "args: [/none]\nkind: ops\nrestart: {policy: never}"),
+        "--detach",
+    ]);
     let ended = eventually("the ops job has ended", || {
         let view = cluster.json(&["job", "show", "fix"]);
         (view["status"]["runState"] == "failed").then_some(view)

@@ -124,14 +124,16 @@ impl Cluster {
     /// # Panics
     /// When the binary cannot be started.
     pub fn pliant(&self, args: &[&str]) -> Said {
-        said(Command::new(binary())
-            .args(args)
-            .arg("--data-dir")
-            .arg(&self.data)
-            .current_dir(self.dir.path())
-            .stdin(Stdio::null())
-            .output()
-            .unwrap())
+        said(
+            Command::new(binary())
+                .args(args)
+                .arg("--data-dir")
+                .arg(&self.data)
+                .current_dir(self.dir.path())
+                .stdin(Stdio::null())
+                .output()
+                .unwrap(),
+        )
     }
 
     /// Runs the CLI and expects exit code 0; the result is its stdout.
@@ -164,7 +166,10 @@ impl Cluster {
             "apiVersion: pliant.dev/v1\nmetadata: {{name: {name}}}\nspec:\n  engine: {{wasm: {{component: \"file://{}\"{}}}}}\n{}",
             component.display(),
             args_of(spec),
-            spec.lines().filter(|l| !l.starts_with("args:")).map(|l| format!("  {l}\n")).collect::<String>()
+            spec.lines()
+                .filter(|l| !l.starts_with("args:"))
+                .map(|l| format!("  {l}\n"))
+                .collect::<String>()
         );
         let path = self.dir.path().join(format!("{name}.yaml"));
         fs::write(&path, text).unwrap();

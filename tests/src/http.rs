@@ -11,7 +11,10 @@ use std::{
 /// # Errors
 /// The connection's own.
 pub fn get(address: &str, path: &str) -> std::io::Result<(u16, String)> {
-    request(address, &format!("GET {path} HTTP/1.1\r\nhost: {address}\r\nconnection: close\r\n\r\n"))
+    request(
+        address,
+        &format!("GET {path} HTTP/1.1\r\nhost: {address}\r\nconnection: close\r\n\r\n"),
+    )
 }
 
 /// A whole request as text; the status and the body, chunks joined.

@@ -11,7 +11,10 @@ use std::path::{Path, PathBuf};
 /// The top of the checkout.
 #[must_use]
 pub fn root() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("tests/ lies in the checkout").to_path_buf()
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+        .parent()
+        .expect("tests/ lies in the checkout")
+        .to_path_buf()
 }
 
 /// The built binary; `make test` builds it before the tests run.
@@ -23,7 +26,8 @@ pub fn binary() -> PathBuf {
     let found = std::env::var_os("PLIANT_BIN").map_or_else(
         || {
             let test = std::env::current_exe().expect("a test has a path");
-            let target = test.parent().and_then(Path::parent).expect("tests lie in target/PROFILE/deps");
+            let target =
+                test.parent().and_then(Path::parent).expect("tests lie in target/PROFILE/deps");
             target.join("pliant")
         },
         PathBuf::from,
@@ -38,7 +42,8 @@ pub fn binary() -> PathBuf {
 /// When it was not built.
 #[must_use]
 pub fn guest(name: &str) -> PathBuf {
-    let dir = std::env::var_os("PLIANT_GUESTS").map_or_else(|| root().join("target/guests"), PathBuf::from);
+    let dir = std::env::var_os("PLIANT_GUESTS")
+        .map_or_else(|| root().join("target/guests"), PathBuf::from);
     let path = dir.join(format!("{name}.wasm"));
     assert!(path.is_file(), "{} is missing: `make guests` first", path.display());
     path

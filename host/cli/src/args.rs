@@ -28,7 +28,13 @@ pub(crate) struct Global {
     #[arg(long, global = true, env = "PLIANT_TOKEN_FILE", value_name = "FILE")]
     pub(crate) token_file: Option<PathBuf>,
     /// Data directory of the cluster on this machine.
-    #[arg(long, global = true, env = "PLIANT_DATA_DIR", default_value = ".pliant", value_name = "DIR")]
+    #[arg(
+        long,
+        global = true,
+        env = "PLIANT_DATA_DIR",
+        default_value = ".pliant",
+        value_name = "DIR"
+    )]
     pub(crate) data_dir: PathBuf,
     /// Namespace of jobs.
     #[arg(long, global = true, env = "PLIANT_NAMESPACE", default_value = "default")]

@@ -121,6 +121,8 @@ pub(crate) fn bytes(count: u64) -> String {
 /// A guest's line with its control characters made visible.
 pub(crate) fn visible(line: &str) -> String {
     line.chars()
-        .map(|c| if c.is_control() && c != '\t' { c.escape_default().to_string() } else { c.to_string() })
+        .map(|c| {
+            if c.is_control() && c != '\t' { c.escape_default().to_string() } else { c.to_string() }
+        })
         .collect()
 }

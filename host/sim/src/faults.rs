@@ -42,7 +42,7 @@ pub fn run(seed: u64, steps: u32) -> Outcome {
             return finish(&world, Vec::new());
         }
     }
-    world.heal_nothing_more_breaks();
+    world.stop_breaking();
     world.pass(REST_MILLIS);
     let late = liveness(&mut world);
     finish(&world, late)

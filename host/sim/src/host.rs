@@ -7,8 +7,8 @@ use crate::{
 };
 use pliant_agent::logic::{AgentLogic, Call, Edit, Event, Image, Input, Moment, Output, Step};
 use pliant_types::{
-    Attempt, Digest, ExecutionId, ExitReason, ExitStatus, Kind, Time, assignment::AssignedExecution,
-    report::Results,
+    Attempt, Digest, ExecutionId, ExitReason, ExitStatus, Kind, Time,
+    assignment::AssignedExecution, report::Results,
 };
 use std::collections::BTreeMap;
 
@@ -162,7 +162,9 @@ impl Machine {
                 };
                 say(chance.between(1, 400), execution, event)
             }
-            Step::Start { assigned, attempt } => self.start_guest(*assigned, attempt, (chance, oracle)),
+            Step::Start { assigned, attempt } => {
+                self.start_guest(*assigned, attempt, (chance, oracle))
+            }
             Step::Stop { execution, attempt, grace, .. } => {
                 let Some(guest) = self.guests.get(&execution) else {
                     let exit = ExitStatus::of(ExitReason::Stopped);
@@ -171,9 +173,14 @@ impl Machine {
                 if guest.stubborn && grace.get() > 0 {
                     return Vec::new();
                 }
-                let reason = if grace.get() == 0 { ExitReason::Killed } else { ExitReason::Stopped };
+                let reason =
+                    if grace.get() == 0 { ExitReason::Killed } else { ExitReason::Stopped };
                 let exit = ExitStatus::of(reason);
-                say(chance.between(1, grace.get().max(2)), execution, Event::Ended { attempt, exit })
+                say(
+                    chance.between(1, grace.get().max(2)),
+                    execution,
+                    Event::Ended { attempt, exit },
+                )
             }
             Step::Collect { execution, attempt } => {
                 let results = chance.permille(700).then(|| Results {
@@ -198,7 +205,8 @@ impl Machine {
         (chance, oracle): (&mut Chance, &mut Oracle),
     ) -> Vec<Later> {
         let execution = assigned.execution;
-        let say = |after_millis, event| Later { after_millis, input: Input::Execution(execution, event) };
+        let say =
+            |after_millis, event| Later { after_millis, input: Input::Execution(execution, event) };
         if chance.permille(self.failing / 4) {
             let exit = ExitStatus::of(ExitReason::PortInUse);
             return vec![say(1, Event::Failed { attempt, exit })];
@@ -215,8 +223,10 @@ impl Machine {
         let mut said = vec![say(1, Event::Started { attempt, ports: BTreeMap::new() })];
         let fails = chance.permille(self.failing);
         if kind.ends() || fails {
-            let exit = if fails { ExitStatus::of(ExitReason::Trapped) } else { ExitStatus::exited(0) };
-            let after = if kind == Kind::Ops { chance.between(5, 500) } else { chance.between(10, 20_000) };
+            let exit =
+                if fails { ExitStatus::of(ExitReason::Trapped) } else { ExitStatus::exited(0) };
+            let after =
+                if kind == Kind::Ops { chance.between(5, 500) } else { chance.between(10, 20_000) };
             said.push(say(after, Event::Ended { attempt, exit }));
         }
         said

@@ -1,8 +1,8 @@
 //! Simulated cluster: the real core, engine, leases and agent logic on virtual time.
 //!
 //! Only clock, network, disk and drivers are simulated; everything that decides is production code.
-//! The same seed gives the same run. Three uses share it: fault runs ([`faults`]), transcripts
-//! ([`scenario`]) and, later, workloads and replay.
+//! The same seed gives the same run. Two uses share it: fault runs ([`faults`]) and transcripts
+//! ([`scenario`]).
 
 mod book;
 mod chance;

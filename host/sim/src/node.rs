@@ -7,9 +7,7 @@ use pliant_core::{
     Command, Engine, LeaseRules, Leases, PlanReport, Release, ReplyTag, Request, StartTerm, State,
     check, decode_batch, decode_snapshot, encode_snapshot,
 };
-use pliant_journal::{
-    Append, BatchId, Class, Draft, Journal, Opener, Sequence,
-};
+use pliant_journal::{Append, BatchId, Class, Draft, Journal, Opener, Sequence};
 use pliant_types::{Epoch, Millis, Time};
 use std::sync::Arc;
 
@@ -34,11 +32,7 @@ pub(crate) struct Down;
 
 impl Node {
     /// Opens the journal, reads the state, begins a term. `None`: it does not come up this time.
-    pub(crate) fn start(
-        opener: &dyn Opener,
-        now: Time,
-        coverage: &mut Coverage,
-    ) -> Option<Self> {
+    pub(crate) fn start(opener: &dyn Opener, now: Time, coverage: &mut Coverage) -> Option<Self> {
         let opened = opener.open().ok()?;
         let mut journal = opened.journal;
         let (mut state, from) = match journal.latest_snapshot().ok()? {
@@ -107,12 +101,7 @@ impl Node {
         panic_free("the planner never comes to rest")
     }
 
-    fn append(
-        &mut self,
-        payload: &[u8],
-        class: Class,
-        chance: &mut Chance,
-    ) -> Result<(), Down> {
+    fn append(&mut self, payload: &[u8], class: Class, chance: &mut Chance) -> Result<(), Down> {
         let id = BatchId(u128::from(chance.draw()).to_be_bytes());
         match self.journal.append(&Draft { id, class, payload }, self.next) {
             Append::Committed(position) => {

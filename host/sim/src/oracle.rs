@@ -37,7 +37,8 @@ impl Oracle {
         if self.succeeded.contains(&begun.execution) {
             self.broken(format!("{} had succeeded and began again", begun.execution));
         }
-        let same: Vec<_> = self.running.values().filter(|other| other.task == begun.task).copied().collect();
+        let same: Vec<_> =
+            self.running.values().filter(|other| other.task == begun.task).copied().collect();
         for other in same {
             if other.execution == begun.execution {
                 self.broken(format!("{} has two guests at once", begun.execution));

@@ -44,11 +44,15 @@ impl Teller {
                 self.world.pass(1_000);
                 self.hosts()
             }
-            "submit" => self.command(first, |job| {
-                Command::Submit(submit(job, second, &mut Chance::new(0)))
-            }),
-            "stop" => self.verb(first, |job| Command::Stop(StopJob { job, expect: Expect::Anything })),
-            "start" => self.verb(first, |job| Command::Start(StartJob { job, expect: Expect::Anything })),
+            "submit" => {
+                self.command(first, |job| Command::Submit(submit(job, second, &mut Chance::new(0))))
+            }
+            "stop" => {
+                self.verb(first, |job| Command::Stop(StopJob { job, expect: Expect::Anything }))
+            }
+            "start" => {
+                self.verb(first, |job| Command::Start(StartJob { job, expect: Expect::Anything }))
+            }
             "delete" => {
                 self.verb(first, |job| Command::Delete(DeleteJob { job, expect: Expect::Anything }))
             }
@@ -123,7 +127,11 @@ impl Teller {
         let state = self.world.state();
         let mut text = String::new();
         for (id, host) in state.hosts.iter() {
-            let _ = writeln!(text, "{id} {} {} fence {}", host.description.name, host.stage, host.fence);
+            let _ = writeln!(
+                text,
+                "{id} {} {} fence {}",
+                host.description.name, host.stage, host.fence
+            );
         }
         text
     }
@@ -163,7 +171,12 @@ impl Teller {
                     let _ = writeln!(
                         text,
                         "task {}: {} on {} at v{}, {}, attempt {}",
-                        task.key.number, found.id, found.host, found.version, found.phase, found.attempt
+                        task.key.number,
+                        found.id,
+                        found.host,
+                        found.version,
+                        found.phase,
+                        found.attempt
                     );
                 }
             }

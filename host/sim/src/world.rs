@@ -58,18 +58,34 @@ impl Faults {
 #[derive(Clone, Debug)]
 enum Due {
     /// A call of a machine reaches the controller.
-    Call { machine: usize, life: u64, call: Call },
+    Call {
+        machine: usize,
+        life: u64,
+        call: Call,
+    },
     /// Something reaches an agent, or comes from its driver.
-    Input { machine: usize, life: u64, input: Input },
+    Input {
+        machine: usize,
+        life: u64,
+        input: Input,
+    },
     /// An agent has something to do.
-    Tick { machine: usize, life: u64 },
+    Tick {
+        machine: usize,
+        life: u64,
+    },
     /// An agent's process begins.
-    AgentUp { machine: usize },
+    AgentUp {
+        machine: usize,
+    },
     /// The controller begins, or has something to do.
     ControllerUp,
     ControllerWake,
     /// A stream connects again.
-    Follow { machine: usize, life: u64 },
+    Follow {
+        machine: usize,
+        life: u64,
+    },
 }
 
 #[derive(Debug)]
@@ -200,7 +216,7 @@ impl World {
     }
 
     /// From here on nothing goes wrong any more.
-    pub fn heal_nothing_more_breaks(&mut self) {
+    pub fn stop_breaking(&mut self) {
         self.faults = Faults { delay_millis: 20, ..Faults::NONE };
         self.store.set_script(Script::default());
         for machine in &mut self.machines {
@@ -724,9 +740,19 @@ impl World {
         for (id, found) in state.executions.iter().filter(|(_, e)| e.is_live()) {
             let here = self.machines.iter().find_map(|machine| {
                 let known = machine.logic.as_ref()?.execution(*id)?;
-                Some(format!("{} {:?} attempt {} fence {} told {:?}", machine.name, known.record.stage, known.record.attempt, known.record.fence, known.told))
+                Some(format!(
+                    "{} {:?} attempt {} fence {} told {:?}",
+                    machine.name,
+                    known.record.stage,
+                    known.record.attempt,
+                    known.record.fence,
+                    known.told
+                ))
             });
-            text += &format!("{id} {} {:?} on {} fence {} run {}: {here:?}\n", found.phase, found.desired, found.host, found.fence, found.task.incarnation);
+            text += &format!(
+                "{id} {} {:?} on {} fence {} run {}: {here:?}\n",
+                found.phase, found.desired, found.host, found.fence, found.task.incarnation
+            );
         }
         for machine in &self.machines {
             let host = machine.logic.as_ref().map(|logic| logic.host().clone());

@@ -4,7 +4,8 @@
 #[test]
 fn every_transcript_is_told_as_it_is_written() {
     let dir = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/scenarios");
-    let mut paths: Vec<_> = std::fs::read_dir(dir).unwrap().map(|entry| entry.unwrap().path()).collect();
+    let mut paths: Vec<_> =
+        std::fs::read_dir(dir).unwrap().map(|entry| entry.unwrap().path()).collect();
     paths.sort();
     assert!(!paths.is_empty(), "there are transcripts");
     for path in paths {

@@ -19,7 +19,11 @@ pub(crate) async fn push(context: &Context<'_>, file: &Path) -> Result<u8, Failu
     Ok(DONE)
 }
 
-pub(crate) async fn pull(context: &Context<'_>, digest: Digest, file: &Path) -> Result<u8, Failure> {
+pub(crate) async fn pull(
+    context: &Context<'_>,
+    digest: Digest,
+    file: &Path,
+) -> Result<u8, Failure> {
     let bytes = context.client.fetch(&digest, file).await?;
     eprintln!("{bytes} bytes in {}", file.display());
     Ok(DONE)
@@ -44,7 +48,8 @@ pub(crate) fn inspect(output: Output, file: &Path) -> Result<u8, Failure> {
     let bytes = std::fs::read(file)?;
     let found = pliant_inspect::inspect(&bytes)
         .map_err(|e| Failure::new(Code::ArtifactInvalid, format!("{shown}: {e}")))?;
-    let kind = found.kind.map_or_else(|| "nothing that can be started".to_owned(), |k| k.to_string());
+    let kind =
+        found.kind.map_or_else(|| "nothing that can be started".to_owned(), |k| k.to_string());
     let problems: Vec<String> = found.problems.iter().map(ToString::to_string).collect();
     let document = serde_json::json!({
         "kind": kind, "imports": found.imports, "exports": found.exports, "problems": problems,

@@ -121,18 +121,20 @@ async fn verdict(
     if kind.ends() {
         return Ok(None);
     }
-    let failed = status.executions.iter().any(|e| {
-        e.phase == Phase::Failed && e.version == view.metadata.current_version
-    });
+    let failed = status
+        .executions
+        .iter()
+        .any(|e| e.phase == Phase::Failed && e.version == view.metadata.current_version);
     if failed {
         let why = context.client.why(&context.global.namespace, job).await?;
         eprintln!("✗ a task keeps failing: {}", why.sentence);
         last_lines(context, job).await?;
         return Ok(Some(exit_code::ROLLOUT_FAILED));
     }
-    let current = status.tasks.wanted == 0
-        || status.observed_version == Some(view.metadata.current_version);
-    let up = status.tasks.running >= status.tasks.wanted && status.executions.len() >= status.tasks.wanted.min(100) as usize;
+    let current =
+        status.tasks.wanted == 0 || status.observed_version == Some(view.metadata.current_version);
+    let up = status.tasks.running >= status.tasks.wanted
+        && status.executions.len() >= status.tasks.wanted.min(100) as usize;
     let fixed = kind != Kind::Daemon || status.tasks.wanted > 0;
     if current && up && fixed {
         for endpoint in &status.endpoints {

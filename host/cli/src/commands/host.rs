@@ -19,9 +19,10 @@ pub(crate) async fn list(context: &Context<'_>) -> Result<u8, Failure> {
 
 async fn find(context: &Context<'_>, text: &str) -> Result<HostView, Failure> {
     let hosts = all_pages!(query => context.client.hosts(&query));
-    hosts.into_iter().find(|host| host.id.to_string() == text || &*host.name == text).ok_or_else(|| {
-        Failure::new(Code::HostNotFound, format!("there is no host {text:?}"))
-    })
+    hosts
+        .into_iter()
+        .find(|host| host.id.to_string() == text || &*host.name == text)
+        .ok_or_else(|| Failure::new(Code::HostNotFound, format!("there is no host {text:?}")))
 }
 
 pub(crate) async fn show(context: &Context<'_>, host: &str) -> Result<u8, Failure> {
@@ -54,7 +55,11 @@ pub(crate) async fn show(context: &Context<'_>, host: &str) -> Result<u8, Failur
     Ok(DONE)
 }
 
-pub(crate) async fn set_mode(context: &Context<'_>, host: &str, mode: HostMode) -> Result<u8, Failure> {
+pub(crate) async fn set_mode(
+    context: &Context<'_>,
+    host: &str,
+    mode: HostMode,
+) -> Result<u8, Failure> {
     let id = find(context, host).await?.id;
     let view = context.client.set_host_mode(id, mode).await?;
     output::one(context.global.output, &view, &id.to_string(), || format!("host {id} is {mode}"))?;

@@ -136,7 +136,10 @@ fn why_text(view: &WhyView) -> String {
         let code = end.exit.code.map(|code| format!(" {code}")).unwrap_or_default();
         let detail = end.exit.detail.as_deref().and_then(|d| d.lines().next());
         let detail = detail.map(|line| format!(": {line}")).unwrap_or_default();
-        text += &format!("  ended {} (task {}): {}{code}{detail}\n", end.execution, end.task, end.exit.reason);
+        text += &format!(
+            "  ended {} (task {}): {}{code}{detail}\n",
+            end.execution, end.task, end.exit.reason
+        );
     }
     for command in &view.suggestions {
         text += &format!("  try: {command}\n");
@@ -193,7 +196,9 @@ pub(crate) async fn events(context: &Context<'_>, job: &str, follow: bool) -> Re
             }
             Received::Body(WatchEvent::Gone) => break,
             Received::Body(_) => {}
-            Received::Lost(error) => eprintln!("… the connection was lost and is made again ({error})"),
+            Received::Lost(error) => {
+                eprintln!("… the connection was lost and is made again ({error})")
+            }
         }
     }
     Ok(DONE)

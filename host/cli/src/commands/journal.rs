@@ -73,12 +73,14 @@ fn check(global: &Global, options: &DurableOptions) -> Result<u8, Failure> {
     let mut unreadable = Vec::new();
     let mut hash = 0;
     if found.is_sound() {
-        dump(options, found.floor.next()..=found.head, |batch| match decode_batch(&batch.payload) {
-            Ok(read) => {
-                facts += read.decisions.iter().map(|d| d.facts.len() as u64).sum::<u64>();
-                hash = read.hash;
+        dump(options, found.floor.next()..=found.head, |batch| {
+            match decode_batch(&batch.payload) {
+                Ok(read) => {
+                    facts += read.decisions.iter().map(|d| d.facts.len() as u64).sum::<u64>();
+                    hash = read.hash;
+                }
+                Err(error) => unreadable.push(format!("batch {}: {error}", batch.sequence)),
             }
-            Err(error) => unreadable.push(format!("batch {}: {error}", batch.sequence)),
         })
         .map_err(failed)?;
     }
@@ -157,12 +159,17 @@ fn trim(options: &DurableOptions) -> Result<u8, Failure> {
     let head = opened.opened.head;
     let newest = opened.opened.snapshot.map(|s| s.at);
     if head > Sequence::ZERO && newest != Some(head) {
-        journal.put_snapshot(head, &encode_snapshot(&opened.state)).context("no snapshot was written")?;
+        journal
+            .put_snapshot(head, &encode_snapshot(&opened.state))
+            .context("no snapshot was written")?;
     }
     let kept = journal.snapshots().list().context("the snapshots cannot be listed")?;
     if let [older, newer] = kept.as_slice() {
         let trimmed = journal.trim(older.at).context("the journal was not trimmed")?;
-        println!("snapshots at batches {} and {}; {} batches forgotten", older.at, newer.at, trimmed.removed);
+        println!(
+            "snapshots at batches {} and {}; {} batches forgotten",
+            older.at, newer.at, trimmed.removed
+        );
     } else {
         println!("{} snapshot is kept; a trim needs two", kept.len());
     }

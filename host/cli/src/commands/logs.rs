@@ -47,7 +47,8 @@ pub(crate) async fn logs(context: &Context<'_>, asked: Logs) -> Result<u8, Failu
 async fn executions(context: &Context<'_>, asked: &Logs) -> Result<Vec<ExecutionView>, Failure> {
     let job = context.job(&asked.subject)?;
     let namespace = &context.global.namespace;
-    let all = super::job::all_pages!(query => context.client.executions(Some((namespace, &job)), &query));
+    let all =
+        super::job::all_pages!(query => context.client.executions(Some((namespace, &job)), &query));
     let mut by_task: BTreeMap<_, Vec<ExecutionView>> = BTreeMap::new();
     let newest_run = all.iter().map(|e| e.incarnation).max();
     for execution in all.into_iter().filter(|e| Some(e.incarnation) == newest_run) {
@@ -91,7 +92,9 @@ async fn print(
                     LogStream::Stdout | LogStream::Stderr => println!("{}{text}", look.prefix),
                 }
             }
-            Received::Lost(error) => eprintln!("… the connection was lost and is made again ({error})"),
+            Received::Lost(error) => {
+                eprintln!("… the connection was lost and is made again ({error})")
+            }
         }
     }
     Ok(())

@@ -31,7 +31,9 @@ pub(crate) fn dispatch(args: Args) -> Result<u8, Failure> {
         }
         Command::Explain { what } => explain::explain(&what),
         Command::Validate { file } => validate::validate(&file),
-        Command::Component(Component::Inspect { file }) => artifact::inspect(args.global.output, &file),
+        Command::Component(Component::Inspect { file }) => {
+            artifact::inspect(args.global.output, &file)
+        }
         Command::Journal(command) => journal::journal(&args.global, &command),
         Command::Up(command) => up::up(&args.global, command),
         command => {
@@ -61,13 +63,19 @@ async fn online(global: &crate::args::Global, command: Command) -> Result<u8, Fa
         Command::Job(Job::Events { job, follow }) => job::events(&context, &job, follow).await,
         Command::Job(Job::Wait { job, wait }) => verb::wait(&context, &job, &wait).await,
         Command::Execution(Execution::List { job }) => job::executions(&context, job).await,
-        Command::Execution(Execution::Show { execution }) => job::execution(&context, execution).await,
+        Command::Execution(Execution::Show { execution }) => {
+            job::execution(&context, execution).await
+        }
         Command::Host(Host::List) => host::list(&context).await,
         Command::Host(Host::Show { host }) => host::show(&context, &host).await,
         Command::Host(Host::Pause { host }) => host::set_mode(&context, &host, host::PAUSED).await,
-        Command::Host(Host::Activate { host }) => host::set_mode(&context, &host, host::ACTIVE).await,
+        Command::Host(Host::Activate { host }) => {
+            host::set_mode(&context, &host, host::ACTIVE).await
+        }
         Command::Artifact(Artifact::Push { file }) => artifact::push(&context, &file).await,
-        Command::Artifact(Artifact::Pull { digest, file }) => artifact::pull(&context, digest, &file).await,
+        Command::Artifact(Artifact::Pull { digest, file }) => {
+            artifact::pull(&context, digest, &file).await
+        }
         Command::Artifact(Artifact::List) => artifact::list(&context).await,
         Command::Up(_)
         | Command::Component(_)

@@ -36,7 +36,8 @@ pub(crate) async fn results(context: &Context<'_>, asked: Results) -> Result<u8,
         if let Some(path) = &asked.cat {
             cat(&archive, path, result)?;
         } else if let Some(dir) = &asked.extract {
-            let target = if chosen.len() == 1 { dir.clone() } else { dir.join(result.task.to_string()) };
+            let target =
+                if chosen.len() == 1 { dir.clone() } else { dir.join(result.task.to_string()) };
             let files = unpack(&archive, &target)?;
             eprintln!("task {}: {files} files in {}", result.task, target.display());
         }

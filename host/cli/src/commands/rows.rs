@@ -21,7 +21,11 @@ impl Show for JobSummary {
             ago(self.created_at),
             self.note.clone().unwrap_or_default(),
         ];
-        if wide { [vec![self.namespace.to_string(), self.uid.to_string()], plain].concat() } else { plain }
+        if wide {
+            [vec![self.namespace.to_string(), self.uid.to_string()], plain].concat()
+        } else {
+            plain
+        }
     }
     fn name(&self) -> String {
         self.name.to_string()
@@ -30,13 +34,25 @@ impl Show for JobSummary {
 
 impl Show for ExecutionView {
     fn header(wide: bool) -> Vec<&'static str> {
-        let plain = vec!["EXECUTION", "JOB", "TASK", "VERSION", "HOST", "PHASE", "ATTEMPT", "PORTS", "EXIT"];
+        let plain = vec![
+            "EXECUTION",
+            "JOB",
+            "TASK",
+            "VERSION",
+            "HOST",
+            "PHASE",
+            "ATTEMPT",
+            "PORTS",
+            "EXIT",
+        ];
         if wide { [plain, vec!["RUN", "HEALTH", "PLACED", "DETAIL"]].concat() } else { plain }
     }
     fn row(&self, wide: bool) -> Vec<String> {
-        let ports: Vec<_> = self.ports.iter().map(|p| format!("{}={}", p.name, p.address)).collect();
+        let ports: Vec<_> =
+            self.ports.iter().map(|p| format!("{}={}", p.name, p.address)).collect();
         let exit = self.exit.as_ref().map(|exit| {
-            exit.code.map_or_else(|| exit.reason.to_string(), |code| format!("{} {code}", exit.reason))
+            exit.code
+                .map_or_else(|| exit.reason.to_string(), |code| format!("{} {code}", exit.reason))
         });
         let plain = vec![
             self.id.to_string(),
@@ -110,7 +126,8 @@ impl Show for ArtifactView {
         let digest = if wide { self.digest.to_string() } else { self.digest.short() };
         let kind = format!("{:?}", self.kind).to_lowercase();
         let used = if self.in_use { "yes" } else { "no" };
-        let plain = vec![digest, kind, bytes(self.size_bytes), used.to_owned(), ago(self.created_at)];
+        let plain =
+            vec![digest, kind, bytes(self.size_bytes), used.to_owned(), ago(self.created_at)];
         if wide { [plain, vec![self.imports.join(" ")]].concat() } else { plain }
     }
     fn name(&self) -> String {

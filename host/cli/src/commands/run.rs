@@ -112,7 +112,11 @@ async fn upload(
 ) -> Result<(String, Option<String>), Failure> {
     let Some(Engine::Wasm(wasm)) = &job.manifest.spec.engine else { return Ok((job.text, None)) };
     let Some(Source::File(path)) = &wasm.component else { return Ok((job.text, None)) };
-    let base = if file.as_os_str() == "-" { Path::new(".") } else { file.parent().unwrap_or(Path::new(".")) };
+    let base = if file.as_os_str() == "-" {
+        Path::new(".")
+    } else {
+        file.parent().unwrap_or(Path::new("."))
+    };
     let component = base.join(path);
     let place = |words: String| {
         let error = job.error("/spec/engine/wasm/component", words);
@@ -126,17 +130,19 @@ async fn upload(
         .len();
     let limit = pliant_inspect::limits::ARTIFACT_BYTES;
     if size > limit {
-        let words = format!("{} has {size} bytes, a component has at most {limit}", component.display());
+        let words =
+            format!("{} has {size} bytes, a component has at most {limit}", component.display());
         return Err(place(words));
     }
     let view = context.client.upload(&component).await?;
     let source = Source::File(path.clone()).to_string();
     let digest = view.digest.to_string();
     let replaced = job.text.replacen(&source, &digest, 1);
-    let same = parse(&replaced, format).ok().and_then(|mut jobs| jobs.pop()).is_some_and(|parsed| {
-        matches!(&parsed.manifest.spec.engine, Some(Engine::Wasm(wasm))
+    let same =
+        parse(&replaced, format).ok().and_then(|mut jobs| jobs.pop()).is_some_and(|parsed| {
+            matches!(&parsed.manifest.spec.engine, Some(Engine::Wasm(wasm))
             if wasm.component == Some(Source::Digest(view.digest)))
-    });
+        });
     if same {
         return Ok((replaced, Some(source)));
     }

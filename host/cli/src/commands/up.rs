@@ -30,7 +30,8 @@ pub(crate) fn up(global: &Global, asked: Up) -> Result<u8, Failure> {
 }
 
 fn start_logs(format: LogFormat) {
-    let filter = EnvFilter::try_from_env(LOG_VARIABLE).unwrap_or_else(|_| EnvFilter::new("info,sled=warn"));
+    let filter =
+        EnvFilter::try_from_env(LOG_VARIABLE).unwrap_or_else(|_| EnvFilter::new("info,sled=warn"));
     let builder = tracing_subscriber::fmt()
         .with_env_filter(filter)
         .with_span_events(FmtSpan::NONE)
@@ -170,11 +171,13 @@ fn start_failure(error: StartError) -> Failure {
     let words = chain(&error);
     match &error {
         StartError::Config(_) => Failure::new(Code::BodyInvalid, words),
-        StartError::Listen { address, .. } => Failure::new(Code::NameTaken, words)
-            .hint(format!("another process listens on {address}; choose another with --listen, port 0 picks one")),
+        StartError::Listen { address, .. } => Failure::new(Code::NameTaken, words).hint(format!(
+            "another process listens on {address}; choose another with --listen, port 0 picks one"
+        )),
         StartError::Journal(ReadError::Open(OpenError::Locked { .. })) => {
-            Failure::new(Code::WrongState, words)
-                .hint("another pliant uses this data directory; stop it, or name another with --data-dir")
+            Failure::new(Code::WrongState, words).hint(
+                "another pliant uses this data directory; stop it, or name another with --data-dir",
+            )
         }
         StartError::Journal(_) => Failure::new(Code::JournalUnavailable, words)
             .hint("look with `pliant journal check`; docs/reference/journal.md has each way out"),

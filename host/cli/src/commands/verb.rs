@@ -37,20 +37,37 @@ pub(crate) async fn delete(context: &Context<'_>, verb: Verb) -> Result<u8, Fail
     if verb.detach { Ok(DONE) } else { until_over(context, &job, &verb.wait).await }
 }
 
-pub(crate) async fn wait(context: &Context<'_>, job: &str, wait: &WaitFlags) -> Result<u8, Failure> {
+pub(crate) async fn wait(
+    context: &Context<'_>,
+    job: &str,
+    wait: &WaitFlags,
+) -> Result<u8, Failure> {
     follow::follow(context, &context.job(job)?, wait).await
 }
 
-async fn act(context: &Context<'_>, verb: &Verb, act: Act) -> Result<(JobRef, VerbAnswer), Failure> {
+async fn act(
+    context: &Context<'_>,
+    verb: &Verb,
+    act: Act,
+) -> Result<(JobRef, VerbAnswer), Failure> {
     let job = context.job(&verb.job)?;
     let expect = verb.expect_revision.map(Revision::new);
     let answer = context.client.act(&context.global.namespace, &job, act, expect).await?;
     Ok((job, answer))
 }
 
-fn print(context: &Context<'_>, job: &str, answer: &VerbAnswer, words: &str) -> Result<(), Failure> {
+fn print(
+    context: &Context<'_>,
+    job: &str,
+    answer: &VerbAnswer,
+    words: &str,
+) -> Result<(), Failure> {
     output::one(context.global.output, answer, job, || {
-        if answer.changed { format!("job {job} {words}") } else { format!("job {job}: nothing to do") }
+        if answer.changed {
+            format!("job {job} {words}")
+        } else {
+            format!("job {job}: nothing to do")
+        }
     })
 }
 

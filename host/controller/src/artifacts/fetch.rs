@@ -90,9 +90,11 @@ impl Fetcher {
                 .timeout(DOWNLOAD_LIMIT)
                 .build()
                 .map_err(|e| unreachable(e.to_string()))?;
-            let answer = client.get(parsed.clone()).send().await.map_err(|e| unreachable(chain(&e)))?;
+            let answer =
+                client.get(parsed.clone()).send().await.map_err(|e| unreachable(chain(&e)))?;
             if answer.status().is_redirection() {
-                let next = answer.headers().get(http::header::LOCATION).and_then(|l| l.to_str().ok());
+                let next =
+                    answer.headers().get(http::header::LOCATION).and_then(|l| l.to_str().ok());
                 let next = next.and_then(|l| parsed.join(l).ok());
                 url = next.ok_or_else(|| unreachable("a redirect to nowhere".into()))?.to_string();
                 continue;
@@ -130,8 +132,11 @@ impl Fetcher {
         let OciManifest::Image(manifest) = manifest else {
             return Err(FetchError::NotOne(url, "it is an index of several".into()));
         };
-        let wasm: Vec<_> =
-            manifest.layers.iter().filter(|l| WASM_LAYERS.contains(&l.media_type.as_str())).collect();
+        let wasm: Vec<_> = manifest
+            .layers
+            .iter()
+            .filter(|l| WASM_LAYERS.contains(&l.media_type.as_str()))
+            .collect();
         let [layer] = wasm.as_slice() else {
             let why = format!("it has {} layers of application/wasm", wasm.len());
             return Err(FetchError::NotOne(url, why));
@@ -150,7 +155,8 @@ async fn resolve(host: &str, port: u16) -> Result<SocketAddr, FetchError> {
     let found: Vec<_> = found
         .map_err(|error| FetchError::Unreachable { url: url.clone(), why: error.to_string() })?
         .collect();
-    if let Some(bad) = found.iter().find(|address| !pliant_types::address::is_public(address.ip())) {
+    if let Some(bad) = found.iter().find(|address| !pliant_types::address::is_public(address.ip()))
+    {
         return Err(FetchError::Refused { host: host.to_owned(), address: bad.ip() });
     }
     found

@@ -159,7 +159,11 @@ impl ArtifactStore {
         Ok((found, kept))
     }
 
-    fn keep(&self, file: tempfile::NamedTempFile, digest: Digest) -> Result<ArtifactMeta, StoreError> {
+    fn keep(
+        &self,
+        file: tempfile::NamedTempFile,
+        digest: Digest,
+    ) -> Result<ArtifactMeta, StoreError> {
         let path = self.object(digest);
         let meta = look_at(file.path())?;
         let json = serde_json::to_vec(&meta).map_err(|e| StoreError::Io(io::Error::other(e)))?;

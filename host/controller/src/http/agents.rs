@@ -52,7 +52,8 @@ pub(super) async fn register(
         host: asked.host,
         inventory: asked.inventory,
     });
-    let principal = Principal(format!("host:{}", asked.host.map_or("new".to_owned(), |h| h.to_string())));
+    let principal =
+        Principal(format!("host:{}", asked.host.map_or("new".to_owned(), |h| h.to_string())));
     let (answer, _) = api.inbox.ask(Request { principal, key: None, command }).await?;
     let Answer::Registered(registered) = answer else {
         return Err(ApiError::new(Code::Internal, "the core answered another question"));
@@ -95,7 +96,10 @@ pub(super) async fn report(
     let report: Report = json(&body?)?;
     let (epoch, fence) = (api.newest().state.epoch(), report.fence);
     if report.epoch > epoch {
-        let words = format!("the agent has obeyed epoch {} and this controller is at {epoch}", report.epoch);
+        let words = format!(
+            "the agent has obeyed epoch {} and this controller is at {epoch}",
+            report.epoch
+        );
         return Err(ApiError::new(Code::Fenced, words));
     }
     api.hosts.note_details(&report);

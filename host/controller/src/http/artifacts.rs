@@ -37,14 +37,16 @@ pub(super) async fn put(
     let announced = headers.get(header::CONTENT_LENGTH);
     let announced = announced.and_then(|v| v.to_str().ok()).and_then(|v| v.parse::<u64>().ok());
     if let Some(bytes) = announced.filter(|bytes| *bytes > MAX_ARCHIVE_BYTES) {
-        let words = format!("{bytes} bytes were announced, an artifact has at most {MAX_ARCHIVE_BYTES}");
+        let words =
+            format!("{bytes} bytes were announced, an artifact has at most {MAX_ARCHIVE_BYTES}");
         return Err(ApiError::new(Code::TooLarge, words));
     }
     if let Some(words) = api.space.refusal() {
         return Err(ApiError::new(Code::NoSpace, words));
     }
     let known = api.artifacts.path(expected).is_some();
-    let stored = api.artifacts.put(Some(expected), MAX_ARCHIVE_BYTES, body.into_data_stream()).await;
+    let stored =
+        api.artifacts.put(Some(expected), MAX_ARCHIVE_BYTES, body.into_data_stream()).await;
     let (found, meta) = stored?;
     let view = meta.view(found, in_use(&api).contains(&found));
     let status = if known { StatusCode::OK } else { StatusCode::CREATED };

@@ -17,13 +17,11 @@ use pliant_types::{ExecutionId, codes::Code};
 
 /// An execution of a path.
 pub(super) fn execution<'a>(state: &'a CoreState, text: &str) -> Result<&'a Execution, ApiError> {
-    let id: ExecutionId = text
-        .parse()
-        .map_err(|e| ApiError::new(Code::BodyInvalid, format!("in the path: {e}")))?;
-    state
-        .executions
-        .get(&id)
-        .ok_or_else(|| ApiError::new(Code::ExecutionNotFound, format!("there is no execution {id}")))
+    let id: ExecutionId =
+        text.parse().map_err(|e| ApiError::new(Code::BodyInvalid, format!("in the path: {e}")))?;
+    state.executions.get(&id).ok_or_else(|| {
+        ApiError::new(Code::ExecutionNotFound, format!("there is no execution {id}"))
+    })
 }
 
 /// The cursor's text of an execution: numbers in the order of their digits.

@@ -12,7 +12,11 @@ use pliant_types::codes::Code;
 use std::time::Instant;
 
 /// Wraps every request.
-pub(super) async fn every_request(State(api): State<Api>, request: Request, next: Next) -> Response {
+pub(super) async fn every_request(
+    State(api): State<Api>,
+    request: Request,
+    next: Next,
+) -> Response {
     let started = Instant::now();
     let method = request.method().clone();
     let route = request.extensions().get::<MatchedPath>().map(|p| p.as_str().to_owned());

@@ -10,7 +10,10 @@ use super::{
 use axum::{
     Json,
     body::Bytes,
-    extract::{Path, Query, State, rejection::{BytesRejection, QueryRejection}},
+    extract::{
+        Path, Query, State,
+        rejection::{BytesRejection, QueryRejection},
+    },
 };
 use pliant_api::body::{HostModeBody, HostView, Page, PageQuery};
 use pliant_core::{Command, Request, SetHostMode};
@@ -41,9 +44,10 @@ pub(super) async fn list(
 ) -> Result<Json<Page<HostView>>, ApiError> {
     let Query(query) = query?;
     let published = state_at(&api, query.min_revision).await?;
-    let rows = published.state.hosts.iter().map(|(id, host)| {
-        (format!("{:020}", id.get()), views::host(&api, &published.state, host))
-    });
+    let rows =
+        published.state.hosts.iter().map(|(id, host)| {
+            (format!("{:020}", id.get()), views::host(&api, &published.state, host))
+        });
     Ok(Json(page(&published, &query, rows)?))
 }
 

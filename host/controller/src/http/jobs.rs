@@ -33,7 +33,8 @@ pub(super) fn parse_path(namespace: &str, job: &str) -> Result<(Namespace, JobRe
         let words = format!("there is no namespace {namespace}");
         return Err(ApiError::new(Code::NamespaceNotFound, words));
     }
-    let job = job.parse().map_err(|e| ApiError::new(Code::BodyInvalid, format!("in the path: {e}")))?;
+    let job =
+        job.parse().map_err(|e| ApiError::new(Code::BodyInvalid, format!("in the path: {e}")))?;
     Ok((namespace, job))
 }
 
@@ -48,9 +49,14 @@ pub(super) fn find<'a>(
         JobRef::Name(name) => state.index.job(namespace, name),
         JobRef::Uid(uid) => Some(*uid),
     };
-    uid.and_then(|uid| state.jobs.get(&uid)).filter(|found| found.namespace == *namespace).ok_or_else(
-        || ApiError::new(Code::JobNotFound, format!("there is no job {job} in namespace {namespace}")),
-    )
+    uid.and_then(|uid| state.jobs.get(&uid))
+        .filter(|found| found.namespace == *namespace)
+        .ok_or_else(|| {
+            ApiError::new(
+                Code::JobNotFound,
+                format!("there is no job {job} in namespace {namespace}"),
+            )
+        })
 }
 
 /// GET a job.
@@ -71,7 +77,8 @@ pub(super) async fn show(
     let tag = etag(job.spec_revision);
     // The tag stands for what is wanted; a status may have moved on, so only a caller that asks for
     // exactly this gets 304.
-    let unchanged = headers.get(header::IF_NONE_MATCH).is_some_and(|h| h.as_bytes() == tag.as_bytes());
+    let unchanged =
+        headers.get(header::IF_NONE_MATCH).is_some_and(|h| h.as_bytes() == tag.as_bytes());
     if unchanged {
         return Ok((StatusCode::NOT_MODIFIED, [(header::ETAG, tag)]).into_response());
     }
@@ -155,7 +162,8 @@ pub(super) async fn version(
             Err(ApiError::new(Code::HistoryGone, words))
         }
         None => {
-            let words = format!("job {} has versions up to {}, not {number}", job.name, job.current);
+            let words =
+                format!("job {} has versions up to {}, not {number}", job.name, job.current);
             Err(ApiError::new(Code::VersionNotFound, words))
         }
     }

@@ -19,10 +19,9 @@ pub(super) async fn of_execution(
 ) -> Result<Response, ApiError> {
     let state = api.newest().state;
     let found = execution(&state, &text)?;
-    let host = state
-        .hosts
-        .get(&found.host)
-        .ok_or_else(|| ApiError::new(Code::HostNotFound, format!("there is no host {}", found.host)))?;
+    let host = state.hosts.get(&found.host).ok_or_else(|| {
+        ApiError::new(Code::HostNotFound, format!("there is no host {}", found.host))
+    })?;
     let address = &host.description.address;
     let query = query.map(|q| format!("?{q}")).unwrap_or_default();
     let url = format!("{address}{}{query}", routes::execution_logs(found.id));

@@ -78,10 +78,22 @@ impl Figures {
         registry.register("jobs", "Jobs by state", figures.jobs.clone());
         registry.register("hosts", "Hosts by stage", figures.hosts.clone());
         registry.register("live_executions", "Live executions", figures.executions.clone());
-        registry.register("inbox_waiting", "Requests that wait for the writer", figures.waiting.clone());
+        registry.register(
+            "inbox_waiting",
+            "Requests that wait for the writer",
+            figures.waiting.clone(),
+        );
         registry.register("revision", "Facts so far", figures.revision.clone());
-        registry.register("disk_free_permille", "Free share of the journal's disk", figures.free_permille.clone());
-        registry.register("journal_writable", "1 while the journal takes writes", figures.journal_ok.clone());
+        registry.register(
+            "disk_free_permille",
+            "Free share of the journal's disk",
+            figures.free_permille.clone(),
+        );
+        registry.register(
+            "journal_writable",
+            "1 while the journal takes writes",
+            figures.journal_ok.clone(),
+        );
         *figures.registry.lock().unwrap_or_else(PoisonError::into_inner) = registry;
         figures
     }

@@ -26,7 +26,6 @@ mod why;
 pub use context::{Api, ApiSettings};
 pub use openapi::document as openapi_document;
 
-
 use axum::{
     Router,
     extract::DefaultBodyLimit,

@@ -105,15 +105,18 @@ pub fn document() -> Value {
 fn describe(operation: &Operation) -> Value {
     let (kind, schema) = match operation.gives {
         Gives::Json(name) => ("application/json", reference(name)),
-        Gives::Page(name) => ("application/json", json!({
-            "type": "object",
-            "required": ["items", "revision"],
-            "properties": {
-                "items": {"type": "array", "items": reference(name)},
-                "revision": {"type": "integer"},
-                "nextCursor": {"type": "string"},
-            },
-        })),
+        Gives::Page(name) => (
+            "application/json",
+            json!({
+                "type": "object",
+                "required": ["items", "revision"],
+                "properties": {
+                    "items": {"type": "array", "items": reference(name)},
+                    "revision": {"type": "integer"},
+                    "nextCursor": {"type": "string"},
+                },
+            }),
+        ),
         Gives::Stream(name) => ("text/event-stream", reference(name)),
         Gives::Bytes => ("application/octet-stream", json!({"type": "string", "format": "binary"})),
         Gives::Text => ("text/plain", json!({"type": "string"})),
@@ -141,7 +144,9 @@ fn describe(operation: &Operation) -> Value {
             json!({"application/yaml": text, "application/json": {"schema": {"type": "object"}}, "application/toml": text})
         }
         Takes::Json(name) => json!({"application/json": {"schema": reference(name)}}),
-        Takes::Bytes => json!({"application/octet-stream": {"schema": {"type": "string", "format": "binary"}}}),
+        Takes::Bytes => {
+            json!({"application/octet-stream": {"schema": {"type": "string", "format": "binary"}}})
+        }
     };
     described["requestBody"] = json!({"required": true, "content": body});
     described
@@ -179,10 +184,24 @@ macro_rules! collect {
 fn schemas() -> Map<String, Value> {
     let mut schemas: Vec<(String, RefOr<Schema>)> = Vec::new();
     collect!(
-        schemas, body::ServerVersion, body::JobSummary, body::SubmitAnswer, body::JobView,
-        body::VerbAnswer, body::WhyView, body::WatchEvent, body::ExecutionView, body::ResultsView,
-        body::VersionView, body::LogLine, body::HostView, body::HostModeBody, body::ReportAnswer,
-        body::JournalStats, body::ArtifactView, Problem,
+        schemas,
+        body::ServerVersion,
+        body::JobSummary,
+        body::SubmitAnswer,
+        body::JobView,
+        body::VerbAnswer,
+        body::WhyView,
+        body::WatchEvent,
+        body::ExecutionView,
+        body::ResultsView,
+        body::VersionView,
+        body::LogLine,
+        body::HostView,
+        body::HostModeBody,
+        body::ReportAnswer,
+        body::JournalStats,
+        body::ArtifactView,
+        Problem,
     );
     let values = schemas.into_iter();
     values.map(|(name, schema)| (name, serde_json::to_value(schema).unwrap_or_default())).collect()

@@ -35,7 +35,10 @@ pub(super) fn page<T>(
 ) -> Result<Page<T>, ApiError> {
     let limit = query.limit.unwrap_or(DEFAULT_LIMIT);
     if limit == 0 || limit > MAX_LIMIT {
-        return Err(ApiError::new(Code::BodyInvalid, format!("limit is 1 to {MAX_LIMIT}, saw {limit}")));
+        return Err(ApiError::new(
+            Code::BodyInvalid,
+            format!("limit is 1 to {MAX_LIMIT}, saw {limit}"),
+        ));
     }
     let after = query.cursor.clone();
     let mut rest = all.filter(|(key, _)| after.as_ref().is_none_or(|after| key > after));

@@ -25,11 +25,15 @@ pub(super) fn sentence(fact: &FactKind) -> String {
         FactKind::JobEnded { end, .. } if end.success => format!("it completed: {}", end.reason),
         FactKind::JobEnded { end, .. } => format!("it failed: {}", end.reason),
         FactKind::JobForgotten { job } => format!("{job} is gone"),
-        FactKind::VersionForgotten { version, .. } => format!("version {version} fell out of history"),
+        FactKind::VersionForgotten { version, .. } => {
+            format!("version {version} fell out of history")
+        }
         FactKind::IncarnationForgotten { incarnation, .. } => {
             format!("run {incarnation} fell out of history")
         }
-        FactKind::TaskAdded { task, host } => format!("task {} belongs to host {host}", task.number),
+        FactKind::TaskAdded { task, host } => {
+            format!("task {} belongs to host {host}", task.number)
+        }
         FactKind::TaskRetried { task, failures, .. } if *failures > 0 => {
             format!("task {} failed {failures} times in a row and is placed again", task.number)
         }
@@ -52,13 +56,21 @@ fn execution_sentence(fact: &FactKind) -> String {
         FactKind::ExecutionRelabelled { execution, version } => {
             format!("{execution} counts as version {version}, without a restart")
         }
-        FactKind::ExecutionStopRequested { execution, .. } => format!("{execution} is asked to stop"),
+        FactKind::ExecutionStopRequested { execution, .. } => {
+            format!("{execution} is asked to stop")
+        }
         FactKind::ExecutionObserved { observation } => {
-            let exit = observation.exit.as_ref().map(|exit| format!(", {exit}")).unwrap_or_default();
-            format!("{} is {}, attempt {}{exit}", observation.execution, observation.phase, observation.attempt)
+            let exit =
+                observation.exit.as_ref().map(|exit| format!(", {exit}")).unwrap_or_default();
+            format!(
+                "{} is {}, attempt {}{exit}",
+                observation.execution, observation.phase, observation.attempt
+            )
         }
         FactKind::ExecutionLost { execution } => format!("{execution} is lost with its host"),
-        FactKind::HostRegistered { host, description } => format!("host {} is {host}", description.name),
+        FactKind::HostRegistered { host, description } => {
+            format!("host {} is {host}", description.name)
+        }
         FactKind::HostDescribed { host, .. } => format!("{host} describes itself anew"),
         FactKind::HostStaged { host, stage, .. } => format!("{host} is {stage}"),
         FactKind::HostFenced { host, fence } => format!("{host} has fence {fence}"),

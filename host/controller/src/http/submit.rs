@@ -10,7 +10,10 @@ use crate::artifacts::{ArtifactMeta, Verdict};
 use axum::{
     Json,
     body::Bytes,
-    extract::{Path, Query, State, rejection::{BytesRejection, QueryRejection}},
+    extract::{
+        Path, Query, State,
+        rejection::{BytesRejection, QueryRejection},
+    },
     http::{HeaderMap, StatusCode, header},
     response::{IntoResponse, Response},
 };
@@ -57,8 +60,15 @@ pub(super) async fn submit(
     }
     let expect = expect_for(&api, expect_of(&headers)?, &namespace, &name)?;
     let (digest, warning) = resolve(&api, &parsed, &namespace, &name).await?;
-    let command = Command::Submit(command(parsed, &query, (namespace.clone(), name.clone()), (digest, expect)));
-    let asked = [namespace.as_bytes(), name.as_bytes(), &body, format!("{query:?}{expect:?}").as_bytes()].concat();
+    let command = Command::Submit(command(
+        parsed,
+        &query,
+        (namespace.clone(), name.clone()),
+        (digest, expect),
+    ));
+    let asked =
+        [namespace.as_bytes(), name.as_bytes(), &body, format!("{query:?}{expect:?}").as_bytes()]
+            .concat();
     let key = key_of(&headers, &[&asked])?;
     let request = Request { principal: admin(), key, command };
     let (answer, dry_run) = if query.dry_run {
@@ -80,7 +90,9 @@ pub(super) async fn submit(
 fn parse_one(headers: &HeaderMap, body: &Bytes) -> Result<ParsedJob, ApiError> {
     let kind = headers.get(header::CONTENT_TYPE).and_then(|v| v.to_str().ok()).unwrap_or_default();
     let format = Format::of_content_type(kind).ok_or_else(|| {
-        let words = format!("Content-Type {kind:?} is none of application/yaml, application/json, application/toml");
+        let words = format!(
+            "Content-Type {kind:?} is none of application/yaml, application/json, application/toml"
+        );
         ApiError::new(Code::BodyInvalid, words)
     })?;
     let text = std::str::from_utf8(body)
@@ -143,7 +155,10 @@ fn expect_for(
             let uid = published.state.index.job(namespace, name);
             let job = uid.and_then(|uid| published.state.jobs.get(&uid));
             job.map(|job| Expect::Revision(job.spec_revision)).ok_or_else(|| {
-                ApiError::new(Code::RevisionMismatch, format!("job {name} must exist, but it does not"))
+                ApiError::new(
+                    Code::RevisionMismatch,
+                    format!("job {name} must exist, but it does not"),
+                )
             })
         }
     }
@@ -158,7 +173,10 @@ async fn resolve(
     name: &JobName,
 ) -> Result<(Digest, Option<String>), ApiError> {
     let Some(Engine::Wasm(wasm)) = &parsed.manifest.spec.engine else {
-        return Err(ApiError::new(Code::NotOffered, "the engine is not carried out by this release"));
+        return Err(ApiError::new(
+            Code::NotOffered,
+            "the engine is not carried out by this release",
+        ));
     };
     let Some(source) = &wasm.component else {
         return Err(ApiError::new(Code::SpecInvalid, "the spec names no component"));
@@ -187,7 +205,8 @@ async fn resolve(
             match same {
                 Some(version) => {
                     let words = error.0.detail.unwrap_or_default();
-                    let warning = format!("{source} could not be asked ({words}); its digest is kept");
+                    let warning =
+                        format!("{source} could not be asked ({words}); its digest is kept");
                     Ok((version.record.digest, Some(warning)))
                 }
                 None => Err(error),
@@ -214,7 +233,8 @@ fn check_verdict(parsed: &ParsedJob, meta: &ArtifactMeta) -> Result<(), ApiError
     match &meta.verdict {
         Verdict::Runs => Ok(()),
         Verdict::Refused { code, reasons } => {
-            let errors = reasons.iter().map(|reason| parsed.error(COMPONENT, reason.clone())).collect();
+            let errors =
+                reasons.iter().map(|reason| parsed.error(COMPONENT, reason.clone())).collect();
             Err(invalid(*code, errors))
         }
     }

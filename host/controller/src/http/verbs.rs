@@ -17,7 +17,8 @@ use pliant_api::{
     routes::JobRef as PathRef,
 };
 use pliant_core::{
-    Answer, Command, DeleteJob, Expect, IdempotencyKey, JobRef, Principal, Request, StartJob, StopJob,
+    Answer, Command, DeleteJob, Expect, IdempotencyKey, JobRef, Principal, Request, StartJob,
+    StopJob,
 };
 use pliant_types::{Digest, codes::Code};
 use sha2::{Digest as _, Sha256};
@@ -105,8 +106,7 @@ async fn carry_out(
     let command = command(job, expect);
     let asked = format!("{command:?}");
     let key = key_of(headers, &[asked.as_bytes()])?;
-    let (answer, revision) =
-        api.inbox.ask(Request { principal: admin(), key, command }).await?;
+    let (answer, revision) = api.inbox.ask(Request { principal: admin(), key, command }).await?;
     let Answer::Job { uid, spec_revision } = answer else {
         return Err(ApiError::new(Code::Internal, "the core answered another question"));
     };

@@ -54,7 +54,11 @@ fn status(api: &Api, published: &Published, job: &Job) -> JobStatus {
         ended_at: job.ended.as_ref().map(|end| Timestamp(end.at)),
         conditions: conditions(published, job),
         endpoints,
-        executions: newest.iter().take(SHOWN_EXECUTIONS).map(|e| execution(api, state, e)).collect(),
+        executions: newest
+            .iter()
+            .take(SHOWN_EXECUTIONS)
+            .map(|e| execution(api, state, e))
+            .collect(),
     }
 }
 
@@ -183,7 +187,8 @@ pub(super) fn execution(api: &Api, state: &State, execution: &Execution) -> Exec
     ExecutionView {
         id: execution.id,
         job_uid: execution.task.job,
-        namespace: job.map_or_else(pliant_types::Namespace::default_namespace, |j| j.namespace.clone()),
+        namespace: job
+            .map_or_else(pliant_types::Namespace::default_namespace, |j| j.namespace.clone()),
         job: job.map_or_else(|| "unknown".parse().expect("a DNS label"), |j| j.name.clone()),
         incarnation: execution.task.incarnation,
         task: execution.task.number,

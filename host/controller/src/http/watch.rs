@@ -84,9 +84,9 @@ fn since(headers: &HeaderMap, query: &WatchQuery) -> Result<Option<Revision>, Ap
         return Ok(query.since.map(Revision::new));
     };
     let number = value.to_str().ok().and_then(|text| text.parse().ok());
-    number.map(|n| Some(Revision::new(n))).ok_or_else(|| {
-        ApiError::new(Code::BodyInvalid, "Last-Event-ID is not a revision")
-    })
+    number
+        .map(|n| Some(Revision::new(n)))
+        .ok_or_else(|| ApiError::new(Code::BodyInvalid, "Last-Event-ID is not a revision"))
 }
 
 /// A caller that takes neither a stream nor lines gets a page of what is past.
@@ -232,12 +232,7 @@ fn job_of(published: &Published, fact: &FactKind) -> Option<JobUid> {
     })
 }
 
-fn event(
-    published: &Published,
-    revision: Revision,
-    fact: &Fact,
-    job: Option<JobUid>,
-) -> EventView {
+fn event(published: &Published, revision: Revision, fact: &Fact, job: Option<JobUid>) -> EventView {
     let state = &published.state;
     let known = job.and_then(|uid| state.jobs.get(&uid));
     let execution = fact.kind.execution();

@@ -57,7 +57,13 @@ pub(super) async fn execution(
         _ => format!("it is {} and waits for nothing", found.phase),
     };
     let suggestions = vec![format!("pliant logs {}", found.id)];
-    Ok(Json(WhyView { subject: format!("execution {}", found.id), sentence, waiting, ends, suggestions }))
+    Ok(Json(WhyView {
+        subject: format!("execution {}", found.id),
+        sentence,
+        waiting,
+        ends,
+        suggestions,
+    }))
 }
 
 /// Tasks without an execution by the planner's report, tasks with one by what their host says.
@@ -80,9 +86,10 @@ fn waiting(api: &Api, published: &Published, job: &Job) -> Vec<Waiting> {
 fn in_flight(api: &Api, found: &Execution) -> Option<Waiting> {
     let detail = api.hosts.detail(found.id).map(|d| format!(" ({d})")).unwrap_or_default();
     let (code, message) = match (found.phase, found.attempt_state) {
-        (Phase::Stopping, _) => {
-            (WaitCode::StopUnconfirmed, format!("its host {} has not confirmed the stop{detail}", found.host))
-        }
+        (Phase::Stopping, _) => (
+            WaitCode::StopUnconfirmed,
+            format!("its host {} has not confirmed the stop{detail}", found.host),
+        ),
         (Phase::Placed | Phase::Preparing, _) => {
             let words = format!("host {} has it and it does not run yet{detail}", found.host);
             (WaitCode::AgentWorking, words)

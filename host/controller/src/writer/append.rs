@@ -16,7 +16,8 @@ use tokio::sync::oneshot;
 const TELL_EVERY: Duration = Duration::from_secs(1);
 
 /// Where the answers of a batch go.
-pub(super) type Answers = BTreeMap<ReplyTag, oneshot::Sender<Result<(Answer, Revision), WriteError>>>;
+pub(super) type Answers =
+    BTreeMap<ReplyTag, oneshot::Sender<Result<(Answer, Revision), WriteError>>>;
 
 /// A staged batch with the way back of its answers.
 #[derive(Debug)]

@@ -75,4 +75,3 @@ fn put(snapshots: &dyn Snapshots, at: Sequence, state: &State) {
         Err(error) => warn!(%error, at = at.0, "the snapshot could not be written"),
     }
 }
-

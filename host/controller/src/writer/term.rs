@@ -78,7 +78,8 @@ impl Writer {
         settings.board.reset(first.state.clone());
         let (sender, inbox) = sync_channel(INBOX_LIMIT);
         let journal = Arc::new(Mutex::new(JournalState::default()));
-        let stager = Stager { settings, inbox, journal: Arc::clone(&journal), next_tag: 0, stop: false };
+        let stager =
+            Stager { settings, inbox, journal: Arc::clone(&journal), next_tag: 0, stop: false };
         let thread = std::thread::Builder::new()
             .name("writer".into())
             .spawn(move || stager.run(first))
@@ -122,7 +123,8 @@ impl Stager {
         let mut current = Some(first);
         let mut unresolved = None;
         while !self.stop {
-            let opened = match current.take().map_or_else(|| open_state(&*self.settings.opener), Ok) {
+            let opened = match current.take().map_or_else(|| open_state(&*self.settings.opener), Ok)
+            {
                 Ok(opened) => opened,
                 Err(error) => {
                     self.say(Some(words(&error)));
@@ -136,7 +138,11 @@ impl Stager {
     }
 
     /// One term: from an opened journal until trouble or the stop. Returns what must be resolved.
-    fn one_term(&mut self, opened: OpenedState, unresolved: Option<Unresolved>) -> Option<Unresolved> {
+    fn one_term(
+        &mut self,
+        opened: OpenedState,
+        unresolved: Option<Unresolved>,
+    ) -> Option<Unresolved> {
         let OpenedState { opened, state, replayed_facts } = opened;
         let mut journal = opened.journal;
         let mut state = state;
@@ -169,7 +175,8 @@ impl Stager {
             figures: Arc::clone(&self.journal),
             told: None,
         };
-        let Ok(thread) = std::thread::Builder::new().name("appender".into()).spawn(move || appender.run(&jobs))
+        let Ok(thread) =
+            std::thread::Builder::new().name("appender".into()).spawn(move || appender.run(&jobs))
         else {
             self.refuse_for(REOPEN_WAIT, "no thread can be started");
             return None;
@@ -304,19 +311,10 @@ impl Term {
         let mut engine = Engine::new(state);
         let start = Command::StartTerm(StartTerm { epoch, gap });
         engine.submit(ReplyTag(0), Request::internal(start));
-        Self {
-            engine,
-            clock,
-            answers: Answers::new(),
-            last_silence_check: Instant::now(),
-        }
+        Self { engine, clock, answers: Answers::new(), last_silence_check: Instant::now() }
     }
 
-    fn serve(
-        &mut self,
-        stager: &mut Stager,
-        staged: &SyncSender<Job>,
-    ) {
+    fn serve(&mut self, stager: &mut Stager, staged: &SyncSender<Job>) {
         loop {
             if !self.receive(stager) {
                 stager.stop = true;

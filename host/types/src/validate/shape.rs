@@ -45,8 +45,9 @@ fn check_kind_and_count(spec: &JobSpec, problems: &mut Problems) {
             "write kind: batch, service, daemon or ops",
         ),
         Some(kind) if kind.follows_hosts() && spec.count.is_some() => {
-            let message =
-                format!("a job of kind {kind} has one task on each eligible host and takes no count");
+            let message = format!(
+                "a job of kind {kind} has one task on each eligible host and takes no count"
+            );
             problems.rule("/spec/count", message, "leave count out");
         }
         Some(kind) if kind.ends() && spec.service.is_some() => {

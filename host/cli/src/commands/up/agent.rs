@@ -51,7 +51,8 @@ pub(crate) async fn start(
 }
 
 fn failed(error: &pliant_agent::AgentError) -> Failure {
-    Failure::new(Code::Internal, chain(error)).hint("look at the lines above; the agent did not start")
+    Failure::new(Code::Internal, chain(error))
+        .hint("look at the lines above; the agent did not start")
 }
 
 fn driver(

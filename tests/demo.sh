@@ -1,0 +1,68 @@
+#!/usr/bin/env bash
+# The main story on real guests: builds, starts a one-machine cluster in a directory of its own, runs
+# an HTTP component and a batch component to their end, shows what a user sees, leaves no litter.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+tests/setup.sh
+tests/guests/build.sh
+cargo build --locked -p pliant
+pliant="$(realpath "${CARGO_TARGET_DIR:-target}/debug/pliant")"
+guests="$(realpath "${PLIANT_GUESTS:-target/guests}")"
+
+dir="$(mktemp -d)"
+up=""
+finish() {
+    [ -n "$up" ] && kill -INT "$up" 2>/dev/null && wait "$up" 2>/dev/null
+    rm -rf "$dir"
+}
+trap finish EXIT
+cd "$dir"
+
+show() { printf '\n$ pliant %s\n' "$*"; "$pliant" "$@"; }
+
+cat > hello.yaml <<YAML
+apiVersion: pliant.dev/v1
+metadata: {name: hello}
+spec:
+  kind: service
+  count: 2
+  engine: {wasm: {component: "file://$guests/hello-http.wasm"}}
+  ports: [{name: http, protocol: http}]
+YAML
+cat > words.yaml <<YAML
+apiVersion: pliant.dev/v1
+metadata: {name: words}
+spec:
+  kind: batch
+  engine: {wasm: {component: "file://$guests/word-count.wasm", args: [/text/GPL-3]}}
+  mounts: [{source: /usr/share/common-licenses, target: /text}]
+YAML
+
+printf '$ pliant up --allow-mount /usr/share/common-licenses &\n'
+"$pliant" up --listen 127.0.0.1:0 --allow-mount /usr/share/common-licenses --ready-file ready 2> up.log &
+up=$!
+for _ in $(seq 600); do
+    [ -s ready ] && break
+    kill -0 "$up" 2>/dev/null || { cat up.log; exit 1; }
+    sleep 0.1
+done
+
+show run hello.yaml
+url="http://$("$pliant" job show hello -o json | sed -nE '/"endpoints"/{n;s/.*"(.*)".*/\1/p}')/"
+printf '\n$ curl %s\n' "$url"
+curl -sS "$url"
+show run words.yaml
+printf '\n$ pliant job results words --cat words.txt | head -n 5\n'
+"$pliant" job results words --cat words.txt > table.txt
+head -n 5 table.txt
+show logs words
+show ps
+show run hello.yaml
+show stop hello
+show ps
+printf '\nCtrl-C\n'
+kill -INT "$up"
+wait "$up"
+up=""
+show journal check
