@@ -2,20 +2,20 @@
 
 use std::thread::JoinHandle;
 
-use pliant_journal::store::{DurableMap, Edit as MapEdit, MapOptions, OpenedMap, open};
+use pliant_journal::{
+    limits::{MAX_COMMIT_BYTES, MAX_EDITS},
+    store::{DurableMap, Edit as MapEdit, MapError, MapOptions, OpenedMap, open},
+};
 use tokio::sync::{mpsc, oneshot};
 
 use super::{
     AgentError, Config, LedgerPlace,
-    store::{Changes, Codec},
+    store::{Changes, Codec, order},
 };
 use crate::logic::{Edit, Image};
 
 /// Requests that may wait for the thread.
 const QUEUE_LIMIT: usize = 256;
-/// Edits of one commit; the map's own limit is higher by far than what one entry needs.
-const COMMIT_EDITS: usize = pliant_journal::limits::MAX_EDITS;
-
 enum Request {
     Commit { edits: Vec<Edit>, done: Option<oneshot::Sender<Result<(), AgentError>>> },
     Close(oneshot::Sender<()>),
@@ -114,7 +114,7 @@ impl Keeper {
                 }
                 next = if closing.is_none() { inbox.try_recv().ok() } else { None };
             }
-            let outcome = self.write(&edits);
+            let outcome = write(&mut self.map, self.codec.changes(&edits));
             if let Err(error) = &outcome {
                 tracing::error!(%error, "the ledger cannot be written");
             }
@@ -128,25 +128,6 @@ impl Keeper {
         }
     }
 
-    /// One commit if it fits, else several; the host's entry says what was obeyed and comes last.
-    fn write(&mut self, edits: &[Edit]) -> Result<(), pliant_journal::store::MapError> {
-        let changes = self.codec.changes(edits);
-        let (last, first): (Changes, Changes) =
-            changes.into_iter().partition(|(key, _)| key == "host");
-        let ordered: Vec<_> = first.iter().chain(&last).collect();
-        for part in ordered.chunks(COMMIT_EDITS) {
-            let edits: Vec<MapEdit<'_>> = part
-                .iter()
-                .map(|(key, value)| match value {
-                    Some(value) => MapEdit::Put { key: key.as_bytes(), value },
-                    None => MapEdit::Remove { key: key.as_bytes() },
-                })
-                .collect();
-            self.map.commit(&edits)?;
-        }
-        Ok(())
-    }
-
     fn close(self) {
         if let Err(error) = self.map.close() {
             tracing::error!(%error, "the ledger was not closed in order");
@@ -154,10 +135,38 @@ impl Keeper {
     }
 }
 
-fn answer(
-    waiting: Vec<oneshot::Sender<Result<(), AgentError>>>,
-    outcome: &Result<(), pliant_journal::store::MapError>,
-) {
+/// One commit if it fits, else several, in an order in which each leaves a whole ledger.
+pub(super) fn write(map: &mut DurableMap, changes: Changes) -> Result<(), MapError> {
+    let mut changes: Vec<_> = changes.into_iter().collect();
+    changes.sort_by_key(|(key, value)| order(key, value.as_ref()));
+    let mut rest = &changes[..];
+    while !rest.is_empty() {
+        let (part, after) = rest.split_at(fitting(map, rest));
+        let edits: Vec<MapEdit<'_>> = part
+            .iter()
+            .map(|(key, value)| match value {
+                Some(value) => MapEdit::Put { key: key.as_bytes(), value },
+                None => MapEdit::Remove { key: key.as_bytes() },
+            })
+            .collect();
+        map.commit(&edits)?;
+        rest = after;
+    }
+    Ok(())
+}
+
+/// How many of the first changes one commit takes; one at least.
+fn fitting(map: &DurableMap, changes: &[(String, Option<Vec<u8>>)]) -> usize {
+    let mut bytes = 0;
+    let fits = |(key, value): &&(String, Option<Vec<u8>>)| {
+        let old = map.get(key.as_bytes()).map_or(0, <[u8]>::len);
+        bytes += key.len() + old.max(value.as_ref().map_or(0, Vec::len));
+        bytes <= MAX_COMMIT_BYTES
+    };
+    changes.iter().take(MAX_EDITS).take_while(fits).count().max(1)
+}
+
+fn answer(waiting: Vec<oneshot::Sender<Result<(), AgentError>>>, outcome: &Result<(), MapError>) {
     for done in waiting {
         let told = outcome.clone().map_err(AgentError::Write);
         // Whoever asked may be gone: then nobody waits.

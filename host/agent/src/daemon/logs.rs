@@ -115,7 +115,7 @@ impl Lines {
             };
             let place = format!("{}-{}", self.last.unwrap_or(Attempt::FIRST), reader.offset());
             let wanted = self.asked.query.stream;
-            let lines = records.into_iter().map(line);
+            let lines = records.iter().map(line);
             let lines = lines.filter(|line| wanted.is_none_or(|one| one == line.stream));
             return Ok(Some((place, lines.collect())));
         }
@@ -162,7 +162,7 @@ impl Lines {
 }
 
 /// A record as answers show it. Bytes that are no text are replaced.
-fn line(record: LogRecord) -> LogLine {
+fn line(record: &LogRecord) -> LogLine {
     LogLine {
         at: Timestamp(Time::from_millis(record.time_ms)),
         stream: match record.stream {

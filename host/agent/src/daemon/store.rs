@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 
-use pliant_journal::{limits::MAX_VALUE_BYTES, store::DurableMap};
+use pliant_journal::store::DurableMap;
 use pliant_types::{JobUid, Version, assignment::TaskTemplate};
 use serde_json::Value;
 
@@ -15,6 +15,9 @@ use crate::logic::{Edit, HostRecord, Image, Record};
 const HOST: &str = "host";
 const EXECUTION: &str = "execution/";
 const TEMPLATE: &str = "template/";
+
+/// Bytes of a piece of a template: some of them fit one commit.
+const PIECE_BYTES: usize = 16 * 1_024;
 
 /// Which template.
 type TemplateKey = (JobUid, Version);
@@ -36,6 +39,17 @@ fn template_key((job, version): TemplateKey, piece: usize) -> String {
 
 fn json(value: &impl serde::Serialize) -> Vec<u8> {
     serde_json::to_vec(value).expect("records have only string keys")
+}
+
+/// In which order entries are written when they do not fit one commit: a template before who uses
+/// it, its removal after, and what was obeyed last.
+pub(super) fn order(key: &str, value: Option<&Vec<u8>>) -> u8 {
+    match (key.starts_with(TEMPLATE), value) {
+        (true, Some(_)) => 0,
+        (false, _) if key != HOST => 1,
+        (true, None) => 2,
+        (false, _) => 3,
+    }
 }
 
 impl Codec {
@@ -79,7 +93,7 @@ impl Codec {
         }
         let bytes = json(template);
         let mut pieces = 0;
-        for piece in bytes.chunks(MAX_VALUE_BYTES) {
+        for piece in bytes.chunks(PIECE_BYTES) {
             changes.insert(template_key(key, pieces), Some(piece.to_vec()));
             pieces += 1;
         }
@@ -186,6 +200,7 @@ fn parse_template_key(rest: &str) -> Option<(TemplateKey, usize)> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::daemon::ledger::write;
     use crate::logic::{Execution, Moment, Stage};
     use pliant_journal::store::{Edit as MapEdit, MemoryMap};
     use pliant_types::{ExecutionId, Fence, HostId, assignment::AssignedExecution};
@@ -217,15 +232,7 @@ mod tests {
     }
 
     fn commit(map: &mut DurableMap, codec: &mut Codec, edits: &[Edit]) {
-        let changes = codec.changes(edits);
-        let edits: Vec<MapEdit<'_>> = changes
-            .iter()
-            .map(|(key, value)| match value {
-                Some(value) => MapEdit::Put { key: key.as_bytes(), value },
-                None => MapEdit::Remove { key: key.as_bytes() },
-            })
-            .collect();
-        map.commit(&edits).unwrap();
+        write(map, codec.changes(edits)).unwrap();
     }
 
     #[test]
@@ -233,7 +240,7 @@ mod tests {
         let disk = MemoryMap::default();
         let mut map = disk.open().unwrap().map;
         let mut codec = Codec::default();
-        let long = "x".repeat(3 * MAX_VALUE_BYTES);
+        let long = "x".repeat(3 * PIECE_BYTES);
         let host = HostRecord { host: Some(HostId::new(3)), ..HostRecord::default() };
         let mut waiting = record(2, 1, &long);
         waiting.stage = Stage::Waiting { until: Moment::new(9) };
@@ -260,6 +267,26 @@ mod tests {
         commit(&mut map, &mut codec, &edits);
         assert_eq!(map.len(), 1 + 1 + 1);
         assert_eq!(Codec::read(&map).unwrap().1, image);
+    }
+
+    #[test]
+    fn more_than_a_commit_holds_is_written_in_several() {
+        let disk = MemoryMap::default();
+        let mut map = disk.open().unwrap().map;
+        let mut codec = Codec::default();
+        let long = "x".repeat(9 * PIECE_BYTES);
+        let edits: Vec<Edit> =
+            (1..=1_500).map(|number| Edit::Put(Box::new(record(number, 1, &long)))).collect();
+        let mut image = Image::default();
+        edits.iter().for_each(|edit| image.apply(edit));
+        commit(&mut map, &mut codec, &edits);
+        let (mut codec, read) = Codec::read(&map).unwrap();
+        assert_eq!(read.executions.len(), 1_500);
+        assert_eq!(read, image);
+        let ended: Vec<Edit> =
+            (1..=1_500).map(|number| Edit::Remove(ExecutionId::new(number))).collect();
+        commit(&mut map, &mut codec, &ended);
+        assert!(map.is_empty());
     }
 
     #[test]
