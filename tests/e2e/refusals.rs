@@ -109,9 +109,8 @@ fn no_token_no_answer_and_the_errors_explain_themselves() {
     assert_eq!(status, 401);
     assert!(body.contains("\"code\":\"unauthorized\""), "{body}");
     let address = cluster.address();
-    let foreign =
-        format!("GET /v1/jobs HTTP/1.1\r\nhost: evil.example\r\nconnection: close\r\n\r\n");
-    let (status, _) = pliant_tests::http::request(&address, &foreign).unwrap();
+    let foreign = "GET /v1/jobs HTTP/1.1\r\nhost: evil.example\r\nconnection: close\r\n\r\n";
+    let (status, _) = pliant_tests::http::request(&address, foreign).unwrap();
     assert_eq!(status, 403, "another host name has no business on loopback");
     let (status, body) = pliant_tests::http::get(&address, "/healthz").unwrap();
     assert_eq!((status, body.trim()), (200, "ok"));

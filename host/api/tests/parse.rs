@@ -358,7 +358,7 @@ fn rules_over_several_fields_know_their_places() {
     let problems = accepted(text, Format::Yaml)[0].problems();
     let said: Vec<String> = problems.iter().map(|problem| problem.error.to_string()).collect();
     expect![[r#"
-        5:10: spec.count: a daemon job has one task on each eligible host and takes no count; leave count out
+        5:10: spec.count: a job of kind daemon has one task on each eligible host and takes no count; leave count out
         6:18: spec.engine.wasm.component: a Wasm engine needs a component; name one as oci://, https://, file:// or sha256:"#]].assert_eq(&said.join("\n"));
 }
 

@@ -674,10 +674,10 @@ impl World {
             FactKind::JobEnded { end, .. } => {
                 self.coverage.note(if end.success { "job completed" } else { "job failed" });
             }
-            FactKind::IncarnationStarted { job, incarnation, .. } if incarnation.get() > 1 => {
-                if state.index.job_live(*job) > 0 {
-                    self.coverage.note("job replaced while it runs");
-                }
+            FactKind::IncarnationStarted { job, incarnation, .. }
+                if incarnation.get() > 1 && state.index.job_live(*job) > 0 =>
+            {
+                self.coverage.note("job replaced while it runs");
             }
             _ => {}
         }

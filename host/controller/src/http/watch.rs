@@ -207,12 +207,10 @@ impl Watcher {
     fn begin(&mut self, published: &Published, present: Revision) {
         self.at = Some(present);
         let job = self.job.and_then(|uid| published.state.jobs.get(&uid));
-        match job.and_then(|job| Some((job, published.state.current_version(job)?))) {
-            Some((job, version)) => {
-                let job = Box::new(views::job(&self.api, published, job, version));
-                self.ready.push_back(frame(&WatchEvent::Snapshot { job }, Some(present)));
-            }
-            None => {}
+        let shown = job.and_then(|job| Some((job, published.state.current_version(job)?)));
+        if let Some((job, version)) = shown {
+            let job = Box::new(views::job(&self.api, published, job, version));
+            self.ready.push_back(frame(&WatchEvent::Snapshot { job }, Some(present)));
         }
     }
 }
