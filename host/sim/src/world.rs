@@ -540,9 +540,15 @@ impl World {
             let input = Input::RenewFailed(Trouble::Fenced);
             return self.push(1, Due::Input { machine, life, input });
         }
+        let rejoining = known.is_some_and(|known| known.stage == HostStage::Rejoining);
         match node.leases.renew(host, &boot, self.now) {
             Some(command) => {
                 self.submit(Caller::Renew { machine, life, host, sent: self.now }, command);
+            }
+            // As the controller does: whoever renews while rejoining registers again.
+            None if rejoining => {
+                let input = Input::RenewFailed(Trouble::Fenced);
+                self.push(1, Due::Input { machine, life, input });
             }
             None => self.renewed(machine, (life, host, self.now)),
         }

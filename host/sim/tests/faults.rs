@@ -23,6 +23,15 @@ fn fixed_seeds_break_no_rule_and_cover_everything_that_must_happen() {
     assert_eq!(coverage.missing(), Vec::<&str>::new(), "never happened in any of the runs");
 }
 
+/// Seeds that once broke a rule: a registration that arrived late and twice left a host rejoining
+/// for ever while its agent believed itself up.
+const ONCE_BROKEN: [u64; 1] = [459_803_597_829];
+
+#[test]
+fn seeds_that_once_broke_a_rule_do_so_no_more() {
+    check(ONCE_BROKEN.into_iter());
+}
+
 #[test]
 fn fresh_seeds_break_no_rule() {
     let fresh = SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_secs() << 8;

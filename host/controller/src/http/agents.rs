@@ -22,6 +22,7 @@ use pliant_types::{
     Epoch, ExecutionId, Generation, HostId,
     assignment::{AssignedExecution, Assignment, AssignmentDelta},
     codes::Code,
+    host::HostStage,
     report::{Registered, Registration, Renewed, Report},
 };
 use std::collections::BTreeMap;
@@ -81,6 +82,13 @@ pub(super) async fn renew(
     }
     if let Some(command) = api.hosts.renew(host, &boot) {
         api.inbox.ask(Request { principal: principal(host), key: None, command }).await?;
+    }
+    // A registration that arrived late or twice may have put a host back to rejoining while its
+    // agent believes itself up: whoever renews then is told to register again with what it has now.
+    if known.stage == HostStage::Rejoining {
+        let words =
+            format!("host {host} is rejoining and must register with its present inventory");
+        return Err(ApiError::new(Code::Fenced, words));
     }
     let fence = api.newest().state.hosts.get(&host).map_or(known.fence, |h| h.fence);
     Ok(Json(Renewed { epoch: state.epoch(), fence, lease: api.hosts.lease() }))
