@@ -2,7 +2,7 @@
 
 use alloc::{string::String, vec::Vec};
 use minicbor::{Decode, Encode};
-use pliant_types::{JobUid, Revision, Version, report::Registered};
+use pliant_types::{ChangeClass, JobUid, Revision, Version, report::Registered};
 use serde::{Deserialize, Serialize};
 
 /// The answer of a command.
@@ -49,27 +49,6 @@ pub enum SubmitOutcome {
     /// A new version.
     #[n(4)]
     Updated,
-}
-
-/// What a change of a field does to a task; the strongest of a submission wins.
-#[derive(
-    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, Encode, Decode,
-)]
-#[serde(rename_all = "kebab-case")]
-#[cbor(index_only)]
-pub enum ChangeClass {
-    /// Nothing restarts; a label or a text.
-    #[n(0)]
-    Metadata,
-    /// Nothing restarts; live at the next decision.
-    #[n(1)]
-    Policy,
-    /// Tasks are added or removed.
-    #[n(2)]
-    Scale,
-    /// Each task is stopped and placed again.
-    #[n(3)]
-    Replace,
 }
 
 /// One changed field.

@@ -7,7 +7,8 @@ use alloc::{string::String, sync::Arc, vec::Vec};
 use core::fmt;
 use minicbor::{Decode, Encode};
 use pliant_types::{
-    Digest, Epoch, HostId, JobName, JobSpec, JobUid, Millis, Namespace, Revision, Time,
+    Digest, Epoch, HostId, JobName, JobSpec, JobUid, Millis, Namespace, Revision, Tag, Time,
+    Version, VersionRef,
     host::{HostDescription, HostMode, HostStage},
     report::{InventoryItem, Report},
     spec::WrittenMap,
@@ -82,6 +83,24 @@ pub enum Command {
     /// Run the planner.
     #[n(10)]
     Tick,
+    /// Go back to a version that the job had.
+    #[n(11)]
+    Rollback(#[n(0)] Rollback),
+    /// Give a version a tag, or take one away.
+    #[n(12)]
+    Tag(#[n(0)] TagVersion),
+    /// Run a batch or ops job again.
+    #[n(13)]
+    Rerun(#[n(0)] RerunJob),
+    /// Another number of tasks.
+    #[n(14)]
+    Scale(#[n(0)] ScaleJob),
+    /// Make a namespace.
+    #[n(15)]
+    CreateNamespace(#[n(0)] NamespaceCommand),
+    /// Delete an empty namespace.
+    #[n(16)]
+    DeleteNamespace(#[n(0)] NamespaceCommand),
 }
 
 impl Command {
@@ -100,6 +119,12 @@ impl Command {
             Self::Report(_) => "report",
             Self::StartTerm(_) => "start-term",
             Self::Tick => "tick",
+            Self::Rollback(_) => "rollback",
+            Self::Tag(_) => "tag",
+            Self::Rerun(_) => "rerun",
+            Self::Scale(_) => "scale",
+            Self::CreateNamespace(_) => "create-namespace",
+            Self::DeleteNamespace(_) => "delete-namespace",
         }
     }
 }
@@ -160,6 +185,17 @@ pub enum Force {
     Yes,
 }
 
+/// A size, by itself or from the present one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Encode, Decode)]
+pub enum ScaleTo {
+    /// Exactly so many tasks.
+    #[n(0)]
+    Exactly(#[n(0)] u32),
+    /// So many more, or fewer when negative.
+    #[n(1)]
+    By(#[n(0)] i32),
+}
+
 /// Create or update a job.
 #[derive(Clone, Debug, PartialEq, Eq, Encode, Decode)]
 #[cbor(map)]
@@ -215,6 +251,61 @@ command! {
         0 job: JobRef,
         /// Precondition.
         1 expect: Expect,
+        /// Only the runs of this version; batch and ops.
+        2 version: Option<Version>,
+    }
+}
+command! {
+    /// Go back to a version that the job had.
+    Rollback {
+        /// Which job.
+        0 job: JobRef,
+        /// Precondition.
+        1 expect: Expect,
+        /// To which version; without it, the newest proven one that differs, else the one before.
+        2 to: Option<VersionRef>,
+        /// Why, in the user's words.
+        3 message: Option<String>,
+    }
+}
+command! {
+    /// Give a version a tag, or take one away.
+    TagVersion {
+        /// Which job.
+        0 job: JobRef,
+        /// Precondition.
+        1 expect: Expect,
+        /// The tag.
+        2 tag: Tag,
+        /// The version that gets it; nothing takes the tag away.
+        3 version: Option<VersionRef>,
+    }
+}
+command! {
+    /// Run a batch or ops job again, at its current version.
+    RerunJob {
+        /// Which.
+        0 job: JobRef,
+        /// Precondition.
+        1 expect: Expect,
+    }
+}
+command! {
+    /// Another number of tasks; makes no version.
+    ScaleJob {
+        /// Which.
+        0 job: JobRef,
+        /// Precondition.
+        1 expect: Expect,
+        /// How many.
+        2 to: ScaleTo,
+    }
+}
+command! {
+    /// A namespace that is made or deleted.
+    NamespaceCommand {
+        /// Which.
+        0 namespace: Namespace,
     }
 }
 command! {

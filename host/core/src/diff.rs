@@ -1,13 +1,13 @@
 //! The changed fields between two effective specs, each with what it does to tasks.
 
-use crate::answer::{Change, ChangeClass};
+use crate::answer::Change;
 use alloc::{
     collections::{BTreeMap, BTreeSet},
     format,
     string::{String, ToString},
     vec::Vec,
 };
-use pliant_types::Effective;
+use pliant_types::{ChangeClass, Effective, class::class_of, spec::Engine};
 use serde_json::Value;
 
 /// Most changes that an answer lists; the rest is counted in one line.
@@ -24,6 +24,7 @@ pub(crate) struct Face<'a> {
 /// Every field that differs, in the order of the paths.
 pub(crate) fn changes(old: &Face<'_>, new: &Face<'_>) -> Vec<Change> {
     let (before, after) = (flat(old), flat(new));
+    let container = matches!(new.effective.engine(), Some(Engine::Container(_)));
     let paths: BTreeSet<_> = before.keys().chain(after.keys()).collect();
     let mut changes: Vec<_> = paths
         .into_iter()
@@ -32,7 +33,7 @@ pub(crate) fn changes(old: &Face<'_>, new: &Face<'_>) -> Vec<Change> {
             field: path.clone(),
             old: before.get(path).cloned(),
             new: after.get(path).cloned(),
-            class: class(path),
+            class: class_of(path, container),
         })
         .collect();
     if changes.len() > MAX_CHANGES {
@@ -42,22 +43,6 @@ pub(crate) fn changes(old: &Face<'_>, new: &Face<'_>) -> Vec<Change> {
         changes.push(Change { field, old: None, new: None, class });
     }
     changes
-}
-
-/// What a change of a path does (03-jobs.md, section 4, as far as this release goes: what changes
-/// a task's template is carried out by replacing the task).
-fn class(path: &str) -> ChangeClass {
-    let member = path.strip_prefix("spec.").map(|rest| rest.split('.').next().unwrap_or(rest));
-    match member {
-        None if path == "digest" => ChangeClass::Replace,
-        None | Some("priority") => ChangeClass::Metadata,
-        Some("count") => ChangeClass::Scale,
-        Some("engine") if path == "spec.engine.wasm.component" => ChangeClass::Metadata,
-        Some("engine" | "env" | "config" | "resources" | "ports" | "mounts" | "capabilities") => {
-            ChangeClass::Replace
-        }
-        Some(_) => ChangeClass::Policy,
-    }
 }
 
 fn flat(face: &Face<'_>) -> BTreeMap<String, String> {

@@ -7,11 +7,11 @@ use crate::{
     Answer, IdempotencyKey, Principal,
     state::{JobEnd, StopCause, TaskEnd, TaskKey, VersionRecord, Wanted},
 };
-use alloc::{boxed::Box, vec::Vec};
+use alloc::{boxed::Box, string::String, vec::Vec};
 use minicbor::{Decode, Encode};
 use pliant_types::{
     Cpu, Digest, Epoch, ExecutionId, Fence, HostId, Incarnation, JobName, JobUid, Kind, Memory,
-    Millis, Namespace, Time, Version,
+    Millis, Namespace, Tag, Time, Version,
     host::{HostDescription, HostMode, HostStage},
     report::Observation,
 };
@@ -81,6 +81,8 @@ facts! {
         2 version: Version,
         /// Its first size; 0 for daemon and ops.
         3 size: u32,
+        /// Whether older runs go on beside it; otherwise they are ended.
+        4 beside: bool,
     }
     /// A job has another size; holes are filled from the lowest, the highest go first.
     4 JobSized = "job-sized" {
@@ -96,12 +98,14 @@ facts! {
         /// What.
         1 wanted: Wanted,
     }
-    /// A batch or ops job's newest run is over.
+    /// A run of a batch or ops job is over.
     6 JobEnded = "job-ended" {
         /// The job.
         0 job: JobUid,
         /// How.
         1 end: JobEnd,
+        /// The run.
+        2 incarnation: Incarnation,
     }
     /// A deleted job is gone with all that belonged to it.
     7 JobForgotten = "job-forgotten" {
@@ -265,6 +269,73 @@ facts! {
         /// The key.
         1 key: IdempotencyKey,
     }
+    /// A version has proven itself: its tasks were healthy long enough, or its run succeeded.
+    27 VersionProven = "version-proven" {
+        /// The job.
+        0 job: JobUid,
+        /// The version.
+        1 version: Version,
+    }
+    /// A version's run failed.
+    28 VersionFailed = "version-failed" {
+        /// The job.
+        0 job: JobUid,
+        /// The version.
+        1 version: Version,
+        /// Why, in words.
+        2 reason: String,
+    }
+    /// A version has a tag; another version of the job loses it.
+    29 VersionTagged = "version-tagged" {
+        /// The job.
+        0 job: JobUid,
+        /// The version.
+        1 version: Version,
+        /// The tag.
+        2 tag: Tag,
+    }
+    /// No version of a job has a tag any more.
+    30 VersionUntagged = "version-untagged" {
+        /// The job.
+        0 job: JobUid,
+        /// The tag.
+        1 tag: Tag,
+    }
+    /// A run goes on at another version of equal template.
+    31 IncarnationMoved = "incarnation-moved" {
+        /// The job.
+        0 job: JobUid,
+        /// The run.
+        1 incarnation: Incarnation,
+        /// The version.
+        2 version: Version,
+    }
+    /// A run is ended before it is over; the job's other runs go on.
+    32 IncarnationHalted = "incarnation-halted" {
+        /// The job.
+        0 job: JobUid,
+        /// The run.
+        1 incarnation: Incarnation,
+        /// Why.
+        2 cause: StopCause,
+    }
+    /// Which version runs after the present run, if one does.
+    33 RunQueued = "run-queued" {
+        /// The job.
+        0 job: JobUid,
+        /// The version.
+        1 version: Option<Version>,
+    }
+    /// A namespace exists.
+    34 NamespaceCreated = "namespace-created" {
+        /// Its name.
+        0 namespace: Namespace,
+    }
+    /// A namespace is gone.
+    35 NamespaceDeleted = "namespace-deleted" {
+        /// Its name.
+        0 namespace: Namespace,
+    }
 }
 
 impl FactKind {
@@ -281,7 +352,14 @@ impl FactKind {
             | Self::JobForgotten { job }
             | Self::VersionForgotten { job, .. }
             | Self::IncarnationForgotten { job, .. }
-            | Self::MembersFixed { job, .. } => Some(*job),
+            | Self::MembersFixed { job, .. }
+            | Self::VersionProven { job, .. }
+            | Self::VersionFailed { job, .. }
+            | Self::VersionTagged { job, .. }
+            | Self::VersionUntagged { job, .. }
+            | Self::IncarnationMoved { job, .. }
+            | Self::IncarnationHalted { job, .. }
+            | Self::RunQueued { job, .. } => Some(*job),
             Self::TaskAdded { task, .. }
             | Self::TaskRetried { task, .. }
             | Self::TaskEnded { task, .. }
@@ -297,9 +375,27 @@ impl FactKind {
             | Self::HostStaged { .. }
             | Self::HostFenced { .. }
             | Self::HostModeSet { .. }
+            | Self::NamespaceCreated { .. }
+            | Self::NamespaceDeleted { .. }
             | Self::RequestRemembered { .. }
             | Self::RequestForgotten { .. } => None,
         }
+    }
+
+    /// Whether the fact changes what is wanted of its job, and so the job's spec revision.
+    #[must_use]
+    pub const fn changes_wanted(&self) -> bool {
+        matches!(
+            self,
+            Self::JobCreated { .. }
+                | Self::VersionAdded { .. }
+                | Self::JobWanted { .. }
+                | Self::JobSized { .. }
+                | Self::IncarnationHalted { .. }
+                | Self::RunQueued { .. }
+                | Self::VersionTagged { .. }
+                | Self::VersionUntagged { .. }
+        )
     }
 
     /// The execution that the fact speaks of, for watches and assignments.

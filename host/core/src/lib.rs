@@ -17,6 +17,7 @@ mod decide;
 mod diff;
 mod engine;
 mod fact;
+mod forecast;
 mod lease;
 pub mod limits;
 mod place;
@@ -25,7 +26,7 @@ mod rejection;
 pub mod state;
 mod table;
 
-pub use answer::{Answer, Change, ChangeClass, SubmitAnswer, SubmitOutcome};
+pub use answer::{Answer, Change, SubmitAnswer, SubmitOutcome};
 pub use apply::apply;
 pub use assignment::{assigned_execution, assignment};
 pub use check::{Violation, check};
@@ -33,13 +34,16 @@ pub use codec::{
     CodecError, Decision, decode_batch, decode_snapshot, encode_batch, encode_snapshot,
 };
 pub use command::{
-    Command, DeleteJob, Expect, Force, HostSeen, HostSilent, IdempotencyKey, JobRef, Principal,
-    RegisterHost, ReportHost, Request, SetHostMode, StartJob, StartTerm, StopJob, Submit,
+    Command, DeleteJob, Expect, Force, HostSeen, HostSilent, IdempotencyKey, JobRef,
+    NamespaceCommand, Principal, RegisterHost, ReportHost, Request, RerunJob, Rollback, ScaleJob,
+    ScaleTo, SetHostMode, StartJob, StartTerm, StopJob, Submit, TagVersion,
 };
-pub use decide::decide;
+pub use decide::{decide, must_exist, resolve};
 pub use engine::{Engine, Release, Reply, ReplyTag, Staged};
 pub use fact::{Fact, FactKind};
+pub use forecast::{Forecast, Step, TaskStep, forecast};
 pub use lease::{LeaseRules, Leases};
 pub use plan::{Plan, PlanReport, Wait, plan};
+pub use pliant_types::ChangeClass;
 pub use rejection::Rejection;
 pub use state::State;

@@ -40,3 +40,11 @@ pub const PLACE_BACKOFF_LONGEST_MILLIS: u64 = 300_000;
 pub const STABLE_MILLIS: u64 = 600_000;
 /// Difference that two machines' clocks may gain during a lease (14-decisions.md, 14).
 pub const DRIFT_MILLIS: u64 = 1_000;
+/// Runs of a job that live beside each other (14-decisions.md, 8).
+pub const PARALLEL_RUNS: usize = 16;
+/// Versions of a job that carry a tag; they are never let go.
+pub const TAGGED_VERSIONS: usize = 100;
+/// Tags of one version.
+pub const TAGS: usize = 16;
+/// Namespaces of a cluster besides `default`.
+pub const NAMESPACES: usize = 10_000;

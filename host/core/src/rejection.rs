@@ -1,5 +1,6 @@
 //! A refusal that is the caller's: a stable code, a sentence, a way out.
 
+use crate::answer::Change;
 use alloc::{string::String, vec::Vec};
 use core::fmt;
 use pliant_types::{codes::Code, number::Revision, validate::SpecProblem};
@@ -17,12 +18,21 @@ pub struct Rejection {
     pub problems: Vec<SpecProblem>,
     /// The job's present spec revision, when a precondition failed.
     pub current: Option<Revision>,
+    /// What the refused submission says otherwise than the job's current version.
+    pub changes: Vec<Change>,
 }
 
 impl Rejection {
     /// A refusal with a sentence.
     pub fn new(code: Code, message: impl Into<String>) -> Self {
-        Self { code, message: message.into(), hint: None, problems: Vec::new(), current: None }
+        Self {
+            code,
+            message: message.into(),
+            hint: None,
+            problems: Vec::new(),
+            current: None,
+            changes: Vec::new(),
+        }
     }
 
     /// Adds a way out.

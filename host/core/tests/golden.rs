@@ -46,6 +46,28 @@ fn examples() -> BTreeMap<usize, Decision> {
         world.submit_with(again).expect("forced");
         world.obey();
     }
+    let busy = |env: &str| {
+        let rest = common::batch(1).replacen('{', "", 1);
+        format!(
+            r#"{{"onResubmit":"finish-first","restart":{{"policy":"never"}},"env":{{"A":"{env}"}},{rest}"#
+        )
+    };
+    world.submit("sum", &busy("1")).expect("created");
+    let mut labelled = submission("sum", &busy("1"));
+    labelled.labels.insert("team".into(), Some("shop".into()));
+    world.submit_with(labelled).expect("moved");
+    world.obey();
+    world.submit("sum", &busy("2")).expect("queued");
+    for execution in world.live("sum") {
+        let exit = ExitStatus::exited(1);
+        world.report(execution.id, Phase::Failed, Some(exit));
+    }
+    world.settle();
+    world.stop_version("sum", 3).expect("halted");
+    world.tag("sum", "v1", Some("current")).expect("tagged");
+    world.tag("sum", "v1", None).expect("untagged");
+    world.namespace("shop", true).expect("created");
+    world.namespace("shop", false).expect("deleted");
     world.delete("web").expect("deleted");
     world.obey();
     world.later(25 * 3_600_000);

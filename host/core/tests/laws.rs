@@ -29,6 +29,7 @@ enum Op {
     Report { pick: u16, phase: u8 },
     Later(u32),
     Tick,
+    Verb { job: u8, verb: u8, arg: u8 },
 }
 
 fn ops() -> impl Strategy<Value = Vec<Op>> {
@@ -44,6 +45,7 @@ fn ops() -> impl Strategy<Value = Vec<Op>> {
         12 => (any::<u16>(), 0u8..6).prop_map(|(pick, phase)| Op::Report { pick, phase }),
         2 => (0u32..400_000).prop_map(Op::Later),
         8 => Just(Op::Tick),
+        4 => (0u8..4, 0u8..6, 0u8..8).prop_map(|(job, verb, arg)| Op::Verb { job, verb, arg }),
     ];
     prop::collection::vec(op, 1..80)
 }
@@ -63,8 +65,9 @@ fn spec(job: u8, shape: u8) -> String {
         r#","onHostLoss":{"mode":"exclusive","policy":"keep"}"#
     };
     let env = shape >> 7;
+    let resubmit = ["replace", "finish-first", "parallel", "reject"][usize::from(shape >> 2) % 4];
     format!(
-        r#"{{"kind":"{kind}",{count}{}{span}{port}{mode},"env":{{"A":"{env}"}}}}"#,
+        r#"{{"kind":"{kind}",{count}{}{span}{port}{mode},"onResubmit":"{resubmit}","env":{{"A":"{env}"}}}}"#,
         common::WASM
     )
 }
@@ -110,7 +113,25 @@ fn act(world: &mut World, op: &Op) {
             Ok(Answer::Done)
         }
         Op::Tick => world.command(Command::Tick),
+        Op::Verb { job, verb, arg } => verbs(world, &name(job), *verb, *arg),
     };
+}
+
+/// The verbs of versions and runs.
+fn verbs(world: &mut World, name: &str, verb: u8, arg: u8) -> Result<Answer, Rejection> {
+    let to = ["proven", "previous", "current", "v1", "1", "2", "3", "4"][usize::from(arg) % 8];
+    match verb {
+        0 => world.rollback(name, (arg > 0).then_some(to)).map(Answer::Submitted),
+        1 => world.tag(name, "v1", (arg > 1).then_some(to)),
+        2 => world.rerun(name),
+        3 => world.scale(name, pliant_core::ScaleTo::By(i32::from(arg) - 3)),
+        4 => world.stop_version(name, u32::from(arg)),
+        _ => {
+            let mut submit = submission(name, &spec(name.as_bytes()[4] - b'0', arg));
+            submit.force = pliant_core::Force::Yes;
+            world.command(Command::Submit(submit))
+        }
+    }
 }
 
 fn report(world: &mut World, pick: u16, phase: u8) -> Result<Answer, Rejection> {
@@ -290,7 +311,11 @@ fn a_term_begins_once_and_a_failed_precondition_names_the_present() {
     let answer = world.submit("web", &service(1)).expect("created");
     world.settle();
     let stop = |revision| {
-        Command::Stop(StopJob { job: by_name("web"), expect: Expect::Revision(revision) })
+        Command::Stop(StopJob {
+            job: by_name("web"),
+            expect: Expect::Revision(revision),
+            version: None,
+        })
     };
     let refusal = world.command(stop(answer.revision.next())).expect_err("refused");
     assert_eq!((refusal.code, refusal.current), (Code::RevisionMismatch, Some(answer.revision)));

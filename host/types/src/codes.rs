@@ -92,14 +92,15 @@ codes! {
     ArtifactUnreachable = "artifact-unreachable", 502, INVALID, true, "The artifact's source could not be read.", "Check the address and that the controller can reach it.";
     TooLarge = "too-large", 413, INVALID, false, "Something is larger than its named limit.", "Make it smaller; the error names the limit.";
     JobNotFound = "job-not-found", 404, NOT_FOUND, false, "No job has this name or id in the namespace.", "List the names with `pliant ps`.";
-    NamespaceNotFound = "namespace-not-found", 404, NOT_FOUND, false, "There is no such namespace.", "Use `default`.";
-    VersionNotFound = "version-not-found", 404, NOT_FOUND, false, "The job has no such version.", "Look at the job with `pliant job show JOB`.";
+    NamespaceNotFound = "namespace-not-found", 404, NOT_FOUND, false, "There is no such namespace.", "Create it with `pliant namespace create NAMESPACE`, or list what there is with `pliant namespace list`.";
+    VersionNotFound = "version-not-found", 404, NOT_FOUND, false, "The job has no such version or tag.", "List what there is with `pliant job versions JOB`.";
     ExecutionNotFound = "execution-not-found", 404, NOT_FOUND, false, "There is no such execution, or it was forgotten.", "List them with `pliant execution list`.";
     HostNotFound = "host-not-found", 404, NOT_FOUND, false, "There is no such host.", "List them with `pliant host list`.";
     ArtifactNotFound = "artifact-not-found", 404, NOT_FOUND, false, "The store has no artifact of this digest.", "Push it with `pliant artifact push FILE`.";
     ResultsNotFound = "results-not-found", 404, NOT_FOUND, false, "The job has kept no results.", "Results are what a batch task wrote to /output before it completed.";
     RouteNotFound = "route-not-found", 404, NOT_FOUND, false, "The API has no such path or method.", "The API is described at /v1/openapi.json.";
     HistoryGone = "history-gone", 410, NOT_FOUND, false, "That part of the history was trimmed.", "Start from the present state.";
+    NamespaceNotEmpty = "namespace-not-empty", 409, CONFLICT, false, "The namespace still has jobs.", "Delete its jobs first; the error says how many there are.";
     NameTaken = "name-taken", 409, CONFLICT, false, "The name is already used.", "Choose another name.";
     KindImmutable = "kind-immutable", 409, CONFLICT, false, "A job's kind never changes.", "Delete the job first, or use another name.";
     RevisionMismatch = "revision-mismatch", 412, CONFLICT, false, "The job was changed since the revision that you named.", "Look at the job again and repeat the change.";
@@ -178,6 +179,7 @@ waits! {
     StopUnconfirmed = "stop-unconfirmed", "The execution was asked to stop and its agent has not confirmed it.";
     ExclusiveLease = "exclusive-lease", "An exclusive task waits until its lost host must have stopped it.";
     PlanLimit = "plan-limit", "The planner's limit for one run is used up; it goes on at once.";
+    RunQueued = "run-queued", "A version waits for the end of the job's present run (onResubmit: finish-first).";
     ReplaceTurn = "replace-turn", "The task waits for its turn to move to the current version.";
 }
 

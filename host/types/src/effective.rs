@@ -144,6 +144,11 @@ impl Effective {
     pub fn kill_timeout(&self) -> Millis {
         filled!(filled!(self.0.timeouts.as_ref()).kill)
     }
+    /// How long a task must be healthy before it counts, `update.minHealthyTime`.
+    #[must_use]
+    pub fn min_healthy_time(&self) -> Millis {
+        filled!(filled!(self.0.update.as_ref()).min_healthy_time)
+    }
     /// What a lost host means.
     #[must_use]
     pub fn loss_policy(&self) -> LossPolicy {

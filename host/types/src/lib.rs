@@ -7,6 +7,7 @@ extern crate alloc;
 
 pub mod address;
 pub mod assignment;
+pub mod class;
 pub mod codes;
 pub mod digest;
 pub mod duration;
@@ -20,10 +21,12 @@ pub mod phase;
 pub mod quantity;
 pub mod report;
 pub mod spec;
+pub mod tag;
 pub mod text;
 pub mod time;
 pub mod validate;
 
+pub use class::ChangeClass;
 pub use digest::Digest;
 pub use duration::Millis;
 pub use effective::Effective;
@@ -36,4 +39,5 @@ pub use number::{
 pub use phase::{Health, Phase};
 pub use quantity::{Cpu, Memory};
 pub use spec::{JobSpec, Kind};
+pub use tag::{Tag, VersionRef};
 pub use time::Time;

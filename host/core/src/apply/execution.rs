@@ -21,6 +21,7 @@ pub(super) fn apply(state: &mut State, fact: &Fact) {
             change(state, *execution, |e| {
                 e.desired = Desired::Stop { kill: *kill };
                 e.stop = Some(*cause);
+                e.healthy_since = None;
                 if e.phase.may_become(Phase::Stopping) {
                     e.phase = Phase::Stopping;
                 }
@@ -30,6 +31,7 @@ pub(super) fn apply(state: &mut State, fact: &Fact) {
         FactKind::ExecutionLost { execution } => change(state, *execution, |e| {
             e.phase = Phase::Lost;
             e.health = Health::Unknown;
+            e.healthy_since = None;
             e.exit = Some(ExitStatus::of(ExitReason::HostLost));
             e.ended_at = Some(fact.at);
         }),
@@ -65,6 +67,7 @@ fn place(state: &mut State, fact: &Fact) {
         results: None,
         started_at: None,
         ended_at: None,
+        healthy_since: None,
     };
     state.counters.execution = state.counters.execution.max(execution.get());
     state.index.charge(&placed);
@@ -85,6 +88,7 @@ fn place(state: &mut State, fact: &Fact) {
 
 fn observe(state: &mut State, seen: &Observation, at: Time) {
     change(state, seen.execution, |e| {
+        let same_attempt = e.attempt == seen.attempt;
         if e.phase.may_become(seen.phase) {
             e.phase = seen.phase;
         }
@@ -94,12 +98,16 @@ fn observe(state: &mut State, seen: &Observation, at: Time) {
         e.ports.clone_from(&seen.ports);
         e.exit.clone_from(&seen.exit);
         e.results.clone_from(&seen.results);
+        let healthy = e.is_up() && e.health != Health::Unhealthy;
+        let since = e.healthy_since.filter(|_| same_attempt).unwrap_or(at);
+        e.healthy_since = healthy.then_some(since);
         if seen.attempt_state == AttemptState::Up && e.started_at.is_none() {
             e.started_at = Some(at);
         }
         if e.phase.is_final() {
             e.ended_at = Some(at);
             e.health = Health::Unknown;
+            e.healthy_since = None;
         }
     });
     let up = seen.attempt_state == AttemptState::Up;

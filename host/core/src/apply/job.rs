@@ -1,50 +1,55 @@
-//! Facts about jobs, versions and runs.
+//! Facts about jobs and versions.
 
 use crate::{
     State,
     fact::{Fact, FactKind},
-    state::{
-        Incarnation, IncarnationKey, Job, Task, TaskKey, Version, VersionKey, VersionRecord, Wanted,
-    },
+    state::{IncarnationKey, Job, Marks, Task, Version, VersionKey, VersionRecord, Wanted},
 };
 use alloc::vec::Vec;
-use pliant_types::{
-    Incarnation as IncarnationNumber, JobUid, TaskNumber, Time, Version as VersionNumber,
-};
+use pliant_types::{Incarnation as IncarnationNumber, JobUid, Tag, Time, Version as VersionNumber};
 
 pub(super) fn apply(state: &mut State, fact: &Fact) {
     match &fact.kind {
         FactKind::JobCreated { job, .. } => create(state, *job, fact),
         FactKind::VersionAdded { job, record } => add_version(state, *job, record, fact.at),
-        FactKind::IncarnationStarted { job, incarnation, version, size } => {
-            let run = Incarnation {
-                version: *version,
-                started_at: fact.at,
-                first_up_at: None,
-                members_fixed: false,
-            };
-            start_run(state, IncarnationKey { job: *job, incarnation: *incarnation }, run, *size);
-        }
+        FactKind::IncarnationStarted { .. }
+        | FactKind::IncarnationMoved { .. }
+        | FactKind::IncarnationHalted { .. }
+        | FactKind::JobEnded { .. }
+        | FactKind::RunQueued { .. }
+        | FactKind::MembersFixed { .. }
+        | FactKind::IncarnationForgotten { .. } => super::run::apply(state, fact),
         FactKind::JobSized { job, size } => {
             resize(state, *job, *size);
             mark_wanted(state, *job, fact.at);
         }
         FactKind::JobWanted { job, wanted } => set_wanted(state, *job, *wanted, fact.at),
-        FactKind::JobEnded { job, end } => {
-            state.jobs.change(job, |j| j.ended = Some(end.clone()));
-            state.touch_job(*job);
-        }
         FactKind::JobForgotten { job } => forget(state, *job),
         FactKind::VersionForgotten { job, version } => {
-            state.versions.remove(&VersionKey { job: *job, version: *version });
+            let key = VersionKey { job: *job, version: *version };
+            state.versions.remove(&key);
+            state.marks.remove(&key);
         }
-        FactKind::IncarnationForgotten { job, incarnation } => {
-            forget_run(state, IncarnationKey { job: *job, incarnation: *incarnation });
-        }
-        FactKind::MembersFixed { job, incarnation } => {
-            let key = IncarnationKey { job: *job, incarnation: *incarnation };
-            state.incarnations.change(&key, |run| run.members_fixed = true);
+        FactKind::VersionProven { job, version } => {
+            mark(state, *job, *version, |marks| {
+                marks.proven_at.get_or_insert(fact.at);
+                marks.failed = None;
+            });
             state.touch_open(*job);
+        }
+        FactKind::VersionFailed { job, version, reason } => {
+            mark(state, *job, *version, |marks| marks.failed = Some(reason.clone()));
+        }
+        FactKind::VersionTagged { job, version, tag } => {
+            untag(state, *job, tag);
+            mark(state, *job, *version, |marks| {
+                marks.tags.insert(tag.clone());
+            });
+            mark_wanted(state, *job, fact.at);
+        }
+        FactKind::VersionUntagged { job, tag } => {
+            untag(state, *job, tag);
+            mark_wanted(state, *job, fact.at);
         }
         _ => {}
     }
@@ -65,6 +70,7 @@ fn create(state: &mut State, uid: JobUid, fact: &Fact) {
         created_at: fact.at,
         updated_at: fact.at,
         spec_revision: state.revision(),
+        queued: None,
     };
     state.counters.job = state.counters.job.max(uid.get());
     state.index.set_name(&job);
@@ -72,7 +78,7 @@ fn create(state: &mut State, uid: JobUid, fact: &Fact) {
 }
 
 /// Notes that what is wanted of the job has changed (14-decisions.md, 2).
-fn mark_wanted(state: &mut State, uid: JobUid, at: Time) {
+pub(super) fn mark_wanted(state: &mut State, uid: JobUid, at: Time) {
     let revision = state.revision();
     state.jobs.change(&uid, |job| {
         job.spec_revision = revision;
@@ -88,22 +94,32 @@ fn add_version(state: &mut State, uid: JobUid, record: &VersionRecord, at: Time)
     state.touch_job(uid);
 }
 
-fn start_run(state: &mut State, key: IncarnationKey, run: Incarnation, size: u32) {
-    state.incarnations.insert(key, run);
-    state.jobs.change(&key.job, |job| {
-        job.incarnation = key.incarnation;
-        job.size = size;
-        job.ended = None;
-    });
-    for number in 0..size {
-        let key = task_key(key, number);
-        state.tasks.insert(key, Task::new(key, None));
+/// Changes what became of a version that is kept.
+pub(super) fn mark(
+    state: &mut State,
+    job: JobUid,
+    version: VersionNumber,
+    change: impl FnOnce(&mut Marks),
+) {
+    let key = VersionKey { job, version };
+    if state.versions.contains(&key) {
+        let mut marks = state.marks(job, version);
+        change(&mut marks);
+        state.marks.insert(key, marks);
     }
-    state.touch_job(key.job);
 }
 
-const fn task_key(run: IncarnationKey, number: u32) -> TaskKey {
-    TaskKey { job: run.job, incarnation: run.incarnation, number: TaskNumber::new(number) }
+fn untag(state: &mut State, job: JobUid, tag: &Tag) {
+    let holders: Vec<_> = state
+        .versions_of(job)
+        .map(|version| version.record.number)
+        .filter(|number| state.marks(job, *number).tags.contains(tag))
+        .collect();
+    for number in holders {
+        mark(state, job, number, |marks| {
+            marks.tags.remove(tag);
+        });
+    }
 }
 
 /// Grows from the lowest free number, shrinks from the highest (02-architecture.md, "Settled").
@@ -120,7 +136,7 @@ fn resize(state: &mut State, uid: JobUid, size: u32) {
     let mut missing = size.saturating_sub(have);
     let mut number = 0;
     while missing > 0 {
-        let key = task_key(run, number);
+        let key = super::run::task_key(run, number);
         if state.tasks.get(&key).is_none_or(|task| !task.wanted) {
             if state.tasks.contains(&key) {
                 state.tasks.change(&key, |task| task.wanted = true);
@@ -139,6 +155,9 @@ fn resize(state: &mut State, uid: JobUid, size: u32) {
 fn set_wanted(state: &mut State, uid: JobUid, wanted: Wanted, at: Time) {
     state.jobs.change(&uid, |job| job.wanted = wanted);
     mark_wanted(state, uid, at);
+    if wanted == Wanted::Running {
+        super::run::resume(state, uid);
+    }
     if wanted == Wanted::Deleted
         && let Some(job) = state.jobs.get(&uid).cloned()
     {
@@ -148,30 +167,19 @@ fn set_wanted(state: &mut State, uid: JobUid, wanted: Wanted, at: Time) {
 }
 
 fn forget(state: &mut State, uid: JobUid) {
-    let runs: Vec<_> = runs_of(state, uid).collect();
-    runs.into_iter().for_each(|key| forget_run(state, key));
-    let from = VersionKey { job: uid, version: VersionNumber::new(0) };
-    let to = VersionKey { job: uid, version: VersionNumber::new(u32::MAX) };
-    let versions: Vec<_> = state.versions.range(from..=to).map(|(key, _)| *key).collect();
-    versions.iter().for_each(|key| state.versions.remove(key));
+    let runs: Vec<_> = state.runs_of(uid).map(|(number, _)| number).collect();
+    for incarnation in runs {
+        super::run::forget(state, IncarnationKey { job: uid, incarnation });
+    }
+    let versions: Vec<_> = state.versions_of(uid).map(|v| v.record.number).collect();
+    for version in versions {
+        let key = VersionKey { job: uid, version };
+        state.versions.remove(&key);
+        state.marks.remove(&key);
+    }
     if let Some(job) = state.jobs.get(&uid).cloned() {
         state.index.free_name(&job);
     }
     state.jobs.remove(&uid);
     state.touch_open(uid);
-}
-
-fn runs_of(state: &State, uid: JobUid) -> impl Iterator<Item = IncarnationKey> {
-    let from = IncarnationKey { job: uid, incarnation: IncarnationNumber::new(0) };
-    let to = IncarnationKey { job: uid, incarnation: IncarnationNumber::new(u32::MAX) };
-    state.incarnations.range(from..=to).map(|(key, _)| *key)
-}
-
-fn forget_run(state: &mut State, run: IncarnationKey) {
-    let tasks: Vec<_> = state.tasks_of(run.job, run.incarnation).map(|t| t.key).collect();
-    for key in tasks {
-        super::task::remove(state, key);
-    }
-    state.incarnations.remove(&run);
-    state.touch_open(run.job);
 }

@@ -6,12 +6,13 @@
 mod execution;
 mod host;
 mod job;
+mod run;
 mod task;
 
 use crate::{
     State,
     fact::{Fact, FactKind},
-    state::{Remembered, RequestKey},
+    state::{NamespaceRecord, Remembered, RequestKey},
 };
 
 /// Applies one fact.
@@ -38,7 +39,19 @@ pub fn apply(state: &mut State, fact: &Fact) {
         | FactKind::JobForgotten { .. }
         | FactKind::VersionForgotten { .. }
         | FactKind::IncarnationForgotten { .. }
-        | FactKind::MembersFixed { .. } => job::apply(state, fact),
+        | FactKind::MembersFixed { .. }
+        | FactKind::VersionProven { .. }
+        | FactKind::VersionFailed { .. }
+        | FactKind::VersionTagged { .. }
+        | FactKind::VersionUntagged { .. }
+        | FactKind::IncarnationMoved { .. }
+        | FactKind::IncarnationHalted { .. }
+        | FactKind::RunQueued { .. } => job::apply(state, fact),
+        FactKind::NamespaceCreated { namespace } => {
+            let record = NamespaceRecord { created_at: fact.at };
+            state.namespaces.insert(namespace.clone(), record);
+        }
+        FactKind::NamespaceDeleted { namespace } => state.namespaces.remove(namespace),
         FactKind::TaskAdded { .. }
         | FactKind::TaskRetried { .. }
         | FactKind::TaskEnded { .. }

@@ -4,14 +4,14 @@ use super::{CodecError, decode_exact, encode_into, join, split};
 use crate::{
     State,
     state::{
-        Counters, Execution, Host, Incarnation, IncarnationKey, Job, Remembered, RequestKey, Task,
-        TaskKey, Version, VersionKey,
+        Counters, Execution, Host, Incarnation, IncarnationKey, Job, Marks, NamespaceRecord,
+        Remembered, RequestKey, Task, TaskKey, Version, VersionKey,
     },
     table::Table,
 };
 use alloc::{string::ToString, vec::Vec};
 use minicbor::{Decode, Encode};
-use pliant_types::{ExecutionId, HostId, JobUid};
+use pliant_types::{ExecutionId, HostId, JobUid, Namespace};
 
 const FORMAT: u32 = 1;
 
@@ -38,6 +38,10 @@ struct Wire {
     requests: Vec<(RequestKey, Remembered)>,
     #[n(9)]
     hash: (u64, u64),
+    #[n(10)]
+    marks: Vec<(VersionKey, Marks)>,
+    #[n(11)]
+    namespaces: Vec<(Namespace, NamespaceRecord)>,
 }
 
 /// Encodes a state with its hash.
@@ -53,6 +57,8 @@ pub fn encode_snapshot(state: &State) -> Vec<u8> {
         executions: rows(&state.executions),
         hosts: rows(&state.hosts),
         requests: rows(&state.requests),
+        marks: rows(&state.marks),
+        namespaces: rows(&state.namespaces),
         hash: split(state.hash()),
     };
     let mut bytes = Vec::new();
@@ -77,6 +83,8 @@ pub fn decode_snapshot(bytes: &[u8]) -> Result<State, CodecError> {
     fill(&mut state.executions, wire.executions);
     fill(&mut state.hosts, wire.hosts);
     fill(&mut state.requests, wire.requests);
+    fill(&mut state.marks, wire.marks);
+    fill(&mut state.namespaces, wire.namespaces);
     state.rebuild_index();
     if state.hash() == join(wire.hash) {
         Ok(state)

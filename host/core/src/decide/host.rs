@@ -9,9 +9,9 @@ use crate::{
     fact::FactKind,
     state::Host,
 };
-use alloc::{format, vec, vec::Vec};
+use alloc::{collections::BTreeSet, format, vec, vec::Vec};
 use pliant_types::{
-    ExecutionId, Fence, HostId,
+    ExecutionId, Fence, HostId, Phase,
     codes::Code,
     host::{HostMode, HostStage},
     report::Registered,
@@ -81,9 +81,14 @@ fn register_known(state: &State, host: &Host, asked: &RegisterHost) -> Decided {
         facts.push(FactKind::HostDescribed { host: host.id, description });
     }
     let mut fence = host.fence;
-    if host.description.boot != asked.description.boot && state.live_on(host.id).next().is_some() {
+    let rebooted = host.description.boot != asked.description.boot;
+    let vanished = vanished(state, host, asked);
+    let many = vanished.len() > crate::limits::DECISION_FACTS / 2;
+    if many || rebooted && state.live_on(host.id).next().is_some() {
         fence = fence.next();
         facts.push(FactKind::HostFenced { host: host.id, fence });
+    } else {
+        facts.extend(vanished);
     }
     let kill = leftovers(state, host.id, fence, asked);
     let stage = if kill.is_empty() { HostStage::Up } else { HostStage::Rejoining };
@@ -91,6 +96,18 @@ fn register_known(state: &State, host: &Host, asked: &RegisterHost) -> Decided {
         facts.push(FactKind::HostStaged { host: host.id, stage, lease_end: None });
     }
     Decided { facts, answer: Answer::Registered(Registered { host: host.id, fence, kill }) }
+}
+
+/// Executions that this life of the host once confirmed and no longer remembers: its agent has lost
+/// its ledger, and would begin them again under numbers that were used. They are lost; so many at
+/// once that a decision cannot name them fence off the host as a whole.
+fn vanished(state: &State, host: &Host, asked: &RegisterHost) -> Vec<FactKind> {
+    let known: BTreeSet<_> = asked.inventory.iter().map(|item| item.execution).collect();
+    state
+        .live_on(host.id)
+        .filter(|e| e.phase != Phase::Placed && !known.contains(&e.id))
+        .map(|e| FactKind::ExecutionLost { execution: e.id })
+        .collect()
 }
 
 fn leftovers(state: &State, host: HostId, fence: Fence, asked: &RegisterHost) -> Vec<ExecutionId> {

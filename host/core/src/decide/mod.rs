@@ -2,13 +2,20 @@
 
 mod host;
 mod job;
+mod namespace;
 mod report;
+mod run;
 mod submit;
 mod term;
+mod version;
+
+pub use namespace::must_exist;
+pub(crate) use submit::first_size;
+pub use version::resolve;
 
 use crate::{Answer, Command, Request, State, fact::FactKind, rejection::Rejection};
 use alloc::vec::Vec;
-use pliant_types::{Time, codes::Code};
+use pliant_types::{Revision, Time, codes::Code};
 
 /// The facts of a request and what it is answered.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -44,6 +51,12 @@ pub fn decide(state: &State, request: &Request, now: Time) -> Result<Decided, Re
         Command::SetHostMode(mode) => host::set_mode(state, mode),
         Command::Report(report) => report::decide(state, report),
         Command::StartTerm(term) => Ok(term::start(state, term)),
+        Command::Rollback(rollback) => submit::rollback(state, rollback, &request.principal, now),
+        Command::Tag(tag) => version::tag(state, tag),
+        Command::Rerun(rerun) => run::rerun(state, rerun),
+        Command::Scale(scale) => job::scale(state, scale),
+        Command::CreateNamespace(asked) => namespace::create(state, asked),
+        Command::DeleteNamespace(asked) => namespace::delete(state, asked),
         Command::Tick => Ok(Decided::done(crate::plan::plan(state, now).facts)),
     }?;
     if let (Some((key, body)), false) = (&request.key, decided.facts.is_empty()) {
@@ -77,4 +90,11 @@ fn remembered(state: &State, request: &Request, now: Time) -> Result<Option<Answ
         )),
         None => Ok(None),
     }
+}
+
+/// A job's spec revision once the facts are applied: that of the last one that changes what is
+/// wanted, else the present one (14-decisions.md, 2).
+fn revision_after(state: &State, facts: &[FactKind], present: Revision) -> Revision {
+    let last = facts.iter().rposition(FactKind::changes_wanted);
+    last.map_or(present, |at| Revision::new(state.counters.revision + at as u64 + 1))
 }

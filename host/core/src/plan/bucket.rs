@@ -1,7 +1,7 @@
 //! Tasks that the indexes name, sorted into explicit buckets before anything acts on them.
 
 use super::Planner;
-use crate::state::{Execution, Job, StopCause, Task, TaskKey, Version, VersionKey, Wanted};
+use crate::state::{Execution, Job, StopCause, Task, TaskKey, Version, VersionKey};
 use alloc::vec::Vec;
 use pliant_types::{ExecutionId, Millis, Version as VersionNumber};
 
@@ -53,26 +53,16 @@ fn sort_live(planner: &Planner, buckets: &mut Buckets, place: Place<'_>) {
     let own = planner.state.versions.get(&key);
     let kill = own.map_or(Millis::from_secs(10), |version| version.effective.kill_timeout());
     if !planner.state.task_wanted(task) {
-        buckets.stop.push((execution.id, cause(job, task), kill));
+        buckets.stop.push((execution.id, planner.state.stop_cause(job, task.key), kill));
         return;
     }
     let equal =
-        |own: &Version, current: &Version| own.record.template_hash == current.record.template_hash;
-    match own.zip(planner.state.current_version(job)) {
-        Some((own, current)) if own.record.number == current.record.number => {}
-        Some((own, current)) if equal(own, current) => {
-            buckets.relabel.push((execution.id, current.record.number));
+        |own: &Version, target: &Version| own.record.template_hash == target.record.template_hash;
+    match own.zip(planner.state.target_version(job, task.key.incarnation)) {
+        Some((own, target)) if own.record.number == target.record.number => {}
+        Some((own, target)) if equal(own, target) => {
+            buckets.relabel.push((execution.id, target.record.number));
         }
         _ => buckets.replace.push((task.key, execution.id, kill)),
-    }
-}
-
-fn cause(job: &Job, task: &Task) -> StopCause {
-    match job.wanted {
-        Wanted::Deleted => StopCause::JobDeleted,
-        Wanted::Stopped => StopCause::JobStopped,
-        Wanted::Running if job.incarnation != task.key.incarnation => StopCause::Superseded,
-        Wanted::Running if job.ended.is_some() => StopCause::JobEnded,
-        Wanted::Running => StopCause::Shrink,
     }
 }

@@ -1,52 +1,123 @@
-//! The end of jobs: batch and ops runs that are over, deleted jobs that hold nothing any more.
+//! The end of jobs and runs, the run that waited for it, and versions that prove themselves by time.
 
-use super::Planner;
+use super::{Planner, report::Wait};
 use crate::{
     fact::FactKind,
-    state::{IncarnationKey, Job, JobEnd, TaskEnd, Wanted},
+    state::{Job, JobEnd, TaskEnd, VersionKey, Wanted},
 };
 use alloc::{format, string::String, vec::Vec};
-use pliant_types::{Kind, Millis};
+use pliant_types::{Incarnation, JobUid, Kind, Millis, codes::WaitCode};
 
 pub(super) fn jobs(planner: &mut Planner) {
     let open: Vec<_> = planner.state.index.open_jobs().collect();
     for uid in open {
         let Some(job) = planner.state.jobs.get(&uid).cloned() else { continue };
-        let fact = if job.wanted == Wanted::Deleted {
+        let went_on = if job.wanted == Wanted::Deleted {
             let held = planner.state.index.job_live(uid);
-            (held == 0).then_some(FactKind::JobForgotten { job: uid })
+            held > 0 || planner.propose(FactKind::JobForgotten { job: uid })
         } else {
-            run_end(planner, &job).map(|end| FactKind::JobEnded { job: uid, end })
+            end_runs(planner, &job)
+                && start_queued(planner, uid)
+                && (job.queued.is_none() || end_runs(planner, &job))
         };
-        if let Some(fact) = fact
-            && !planner.propose(fact)
-        {
+        if !went_on {
+            return;
+        }
+    }
+    prove(planner);
+}
+
+/// Ends every run that is over; `false` when the limit is reached.
+fn end_runs(planner: &mut Planner, job: &Job) -> bool {
+    if !job.kind.ends() || job.wanted != Wanted::Running {
+        return true;
+    }
+    let active: Vec<_> = planner.state.active_runs(job.uid).map(|(number, _)| number).collect();
+    for incarnation in active {
+        let Some(end) = run_end(planner, job, incarnation) else { continue };
+        let version = planner.state.target_number(job, incarnation);
+        let marks = planner.state.marks(job.uid, version);
+        let mark = match (end.success, marks.proven_at) {
+            (true, None) => Some(FactKind::VersionProven { job: job.uid, version }),
+            (false, None) => {
+                let reason = end.reason.clone();
+                Some(FactKind::VersionFailed { job: job.uid, version, reason })
+            }
+            (_, Some(_)) => None,
+        };
+        if !planner.propose(FactKind::JobEnded { job: job.uid, end, incarnation }) {
+            return false;
+        }
+        if mark.is_some_and(|mark| !planner.propose(mark)) {
+            return false;
+        }
+    }
+    true
+}
+
+/// Starts the version that waited for the end of the run before it (`finish-first`).
+fn start_queued(planner: &mut Planner, uid: JobUid) -> bool {
+    let Some(job) = planner.state.jobs.get(&uid) else { return true };
+    let Some(version) = job.queued.filter(|_| job.wanted == Wanted::Running) else { return true };
+    if let Some((running, _)) = planner.state.active_runs(uid).next_back() {
+        let at = planner.state.target_number(job, running);
+        let sentence =
+            format!("version {version} waits for the end of run {running} at version {at}");
+        let wait = Wait {
+            incarnation: running,
+            tasks: Vec::new(),
+            code: WaitCode::RunQueued,
+            sentence,
+            until: None,
+        };
+        planner.plan.report.note(uid, wait);
+        return true;
+    }
+    let key = VersionKey { job: uid, version };
+    let incarnation = job.incarnation.next();
+    let Some(size) =
+        planner.state.versions.get(&key).map(|v| crate::decide::first_size(&v.effective))
+    else {
+        return planner.propose(FactKind::RunQueued { job: uid, version: None });
+    };
+    planner.propose(FactKind::IncarnationStarted {
+        job: uid,
+        incarnation,
+        version,
+        size,
+        beside: false,
+    })
+}
+
+/// Versions of services and daemons whose tasks have all been healthy long enough.
+fn prove(planner: &mut Planner) {
+    loop {
+        let Some((at, uid)) = planner.state.index.proofs().next() else { return };
+        if at > planner.now {
+            planner.wake(at);
+            return;
+        }
+        let Some(version) = planner.state.jobs.get(&uid).map(|job| job.current) else { return };
+        if !planner.propose(FactKind::VersionProven { job: uid, version }) {
             return;
         }
     }
 }
 
-/// How the newest run of a batch or ops job has ended, if it has. Done means: batch, every task
-/// completed; ops, every task on the hosts chosen at the start completed.
-fn run_end(planner: &mut Planner, job: &Job) -> Option<JobEnd> {
-    if !job.kind.ends() || job.ended.is_some() || job.wanted != Wanted::Running {
-        return None;
-    }
-    let run = planner
-        .state
-        .incarnations
-        .get(&IncarnationKey { job: job.uid, incarnation: job.incarnation })
-        .cloned()?;
-    let tally = planner.state.index.tally(job.uid, job.incarnation);
+/// How a run of a batch or ops job has ended, if it has. Done means: batch, every task completed;
+/// ops, every task on the hosts chosen at the start completed.
+fn run_end(planner: &mut Planner, job: &Job, incarnation: Incarnation) -> Option<JobEnd> {
+    let run = planner.state.run(job.uid, incarnation).cloned()?;
+    let tally = planner.state.index.tally(job.uid, incarnation);
     let end = |success, reason| Some(JobEnd { success, reason, at: planner.now });
     if tally.failed > 0 {
-        return end(false, failure(planner, job));
+        return end(false, failure(planner, job, incarnation));
     }
     let members_known = job.kind != Kind::Ops || run.members_fixed;
     if members_known && tally.completed >= tally.wanted {
         return end(true, format!("{} of {} tasks completed", tally.completed, tally.wanted));
     }
-    let limit = planner.state.current_version(job)?.effective.queue_timeout();
+    let limit = planner.state.target_version(job, incarnation)?.effective.queue_timeout();
     if limit == Millis::ZERO || run.first_up_at.is_some() {
         return None;
     }
@@ -58,10 +129,10 @@ fn run_end(planner: &mut Planner, job: &Job) -> Option<JobEnd> {
     None
 }
 
-fn failure(planner: &Planner, job: &Job) -> String {
+fn failure(planner: &Planner, job: &Job, incarnation: Incarnation) -> String {
     planner
         .state
-        .tasks_of(job.uid, job.incarnation)
+        .tasks_of(job.uid, incarnation)
         .find_map(|task| match &task.end {
             Some(TaskEnd::Failed(reason)) => Some(format!("task {} {reason}", task.key.number)),
             _ => None,

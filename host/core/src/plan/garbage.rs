@@ -1,9 +1,9 @@
 //! What history no longer keeps: answers of old requests, runs beyond the limit.
 
 use super::Planner;
-use crate::{fact::FactKind, limits, state::IncarnationKey};
+use crate::{fact::FactKind, limits};
 use alloc::vec::Vec;
-use pliant_types::{Incarnation, Millis, Time};
+use pliant_types::{Millis, Time};
 
 /// Old answers that one plan forgets at most, so that garbage never crowds out work.
 const PER_PLAN: usize = 32;
@@ -15,15 +15,10 @@ pub(super) fn forget(planner: &mut Planner) {
 
 fn forget_runs(planner: &mut Planner) {
     let open: Vec<_> = planner.state.index.open_jobs().collect();
-    for uid in open {
-        let from = IncarnationKey { job: uid, incarnation: Incarnation::new(0) };
-        let to = IncarnationKey { job: uid, incarnation: Incarnation::new(u32::MAX) };
-        let runs: Vec<_> = planner.state.incarnations.range(from..=to).map(|(k, _)| *k).collect();
-        let surplus = runs.len().saturating_sub(limits::KEPT_INCARNATIONS + 1);
-        for run in runs.iter().take(surplus) {
-            let live = planner.state.index.tally(uid, run.incarnation).live;
-            let fact = FactKind::IncarnationForgotten { job: uid, incarnation: run.incarnation };
-            if live == 0 && !planner.propose(fact) {
+    for job in open {
+        let surplus: Vec<_> = planner.state.surplus_runs(job).collect();
+        for incarnation in surplus {
+            if !planner.propose(FactKind::IncarnationForgotten { job, incarnation }) {
                 return;
             }
         }

@@ -9,38 +9,41 @@ use crate::{
 };
 use alloc::{collections::BTreeMap, format, string::String, vec::Vec};
 use core::cmp::Reverse;
-use pliant_types::{ExecutionId, HostId, JobUid, Time, codes::WaitCode};
+use pliant_types::{ExecutionId, HostId, Incarnation, JobUid, Time, codes::WaitCode};
+
+/// A run of a job.
+type Run = (JobUid, Incarnation);
 
 pub(super) fn place(planner: &mut Planner, buckets: &Buckets) {
-    let mut by_job: BTreeMap<JobUid, Vec<TaskKey>> = BTreeMap::new();
+    let mut by_run: BTreeMap<Run, Vec<TaskKey>> = BTreeMap::new();
     for key in &buckets.place {
-        by_job.entry(key.job).or_default().push(*key);
+        by_run.entry((key.job, key.incarnation)).or_default().push(*key);
     }
-    for (_, uid) in queue(planner, &by_job) {
-        place_job(planner, uid, &by_job[&uid]);
+    for (_, run) in queue(planner, &by_run) {
+        place_run(planner, run, &by_run[&run]);
     }
 }
 
-/// Jobs in the order in which they are served: priority, then age.
+/// Runs in the order in which they are served: priority, then the job's age, then the run's.
 fn queue(
     planner: &Planner,
-    by_job: &BTreeMap<JobUid, Vec<TaskKey>>,
-) -> Vec<((Reverse<u32>, Time), JobUid)> {
-    let mut queue: Vec<_> = by_job
+    by_run: &BTreeMap<Run, Vec<TaskKey>>,
+) -> Vec<((Reverse<u32>, Time), Run)> {
+    let mut queue: Vec<_> = by_run
         .keys()
-        .filter_map(|uid| {
-            let job = planner.state.jobs.get(uid)?;
-            let priority = planner.state.current_version(job)?.effective.priority();
-            Some(((Reverse(priority), job.created_at), *uid))
+        .filter_map(|run| {
+            let job = planner.state.jobs.get(&run.0)?;
+            let priority = planner.state.target_version(job, run.1)?.effective.priority();
+            Some(((Reverse(priority), job.created_at), *run))
         })
         .collect();
     queue.sort();
     queue
 }
 
-fn place_job(planner: &mut Planner, uid: JobUid, keys: &[TaskKey]) {
-    let Some(job) = planner.state.jobs.get(&uid).cloned() else { return };
-    let Some(version) = planner.state.current_version(&job).cloned() else { return };
+fn place_run(planner: &mut Planner, run: Run, keys: &[TaskKey]) {
+    let Some(job) = planner.state.jobs.get(&run.0).cloned() else { return };
+    let Some(version) = planner.state.target_version(&job, run.1).cloned() else { return };
     let ready = ready(planner, &job, keys);
     if ready.is_empty() {
         return;
@@ -66,8 +69,12 @@ fn place_job(planner: &mut Planner, uid: JobUid, keys: &[TaskKey]) {
 
 /// The tasks that may be placed now; the others get their reason.
 fn ready(planner: &mut Planner, job: &Job, keys: &[TaskKey]) -> Vec<TaskKey> {
-    let tally = planner.state.index.tally(job.uid, job.incarnation);
-    let older = planner.state.index.job_live(job.uid).saturating_sub(tally.live);
+    let going_on: u32 = planner
+        .state
+        .active_runs(job.uid)
+        .map(|(number, _)| planner.state.index.tally(job.uid, number).live)
+        .sum();
+    let older = planner.state.index.job_live(job.uid).saturating_sub(going_on);
     let mut ready = Vec::new();
     for key in keys {
         let Some(task) = planner.state.tasks.get(key) else { continue };

@@ -41,6 +41,11 @@ impl PlanReport {
         }
     }
 
+    /// Adds a reason that concerns a job as a whole.
+    pub(super) fn note(&mut self, job: JobUid, wait: Wait) {
+        self.waits.entry(job).or_default().push(wait);
+    }
+
     /// Whether nothing waits.
     #[must_use]
     pub fn is_empty(&self) -> bool {

@@ -98,6 +98,9 @@ pub struct Execution {
     /// When it ended.
     #[n(19)]
     pub ended_at: Option<Time>,
+    /// Since when it has been up without a dip.
+    #[n(20)]
+    pub healthy_since: Option<Time>,
 }
 
 impl Execution {

@@ -2,12 +2,12 @@
 //!
 //! Never hashed and never written: `rebuild` makes all of it again, and `check` compares.
 
-use super::{Execution, IncarnationKey, Job, RequestKey, State, Task, TaskEnd, TaskKey, Wanted};
+use super::{Execution, Job, RequestKey, TaskKey};
 use alloc::collections::BTreeSet;
 use core::ops::Bound;
 use pliant_types::{
-    Cpu, ExecutionId, HostId, HostName, Incarnation, JobName, JobUid, Memory, Namespace, Phase,
-    Time,
+    Cpu, ExecutionId, HostId, HostName, Incarnation, JobName, JobUid, Memory, Namespace,
+    TaskNumber, Time,
 };
 use rpds::{RedBlackTreeMapSync, RedBlackTreeSetSync};
 
@@ -37,6 +37,8 @@ pub struct Tally {
     pub completed: u32,
     /// Tasks that ended without.
     pub failed: u32,
+    /// Tasks that are wanted and whose execution is up without a dip.
+    pub healthy: u32,
 }
 
 type Map<K, V> = RedBlackTreeMapSync<K, V>;
@@ -45,18 +47,22 @@ type Set<K> = RedBlackTreeSetSync<K>;
 /// All indexes; cloning shares everything.
 #[derive(Clone, Debug, Default)]
 pub struct Indexes {
-    names: Map<(Namespace, JobName), JobUid>,
-    host_names: Map<HostName, HostId>,
-    by_host: Set<(HostId, ExecutionId)>,
-    load: Map<HostId, HostLoad>,
-    job_hosts: Map<(JobUid, HostId), u32>,
-    job_live: Map<JobUid, u32>,
-    tally: Map<(JobUid, Incarnation), Tally>,
-    counted: Map<TaskKey, Tally>,
-    attention: Set<TaskKey>,
-    fenced: Set<HostId>,
-    open_jobs: Set<JobUid>,
-    request_times: Set<(Time, RequestKey)>,
+    pub(super) names: Map<(Namespace, JobName), JobUid>,
+    pub(super) host_names: Map<HostName, HostId>,
+    pub(super) by_host: Set<(HostId, ExecutionId)>,
+    pub(super) load: Map<HostId, HostLoad>,
+    pub(super) job_hosts: Map<(JobUid, HostId), u32>,
+    pub(super) job_live: Map<JobUid, u32>,
+    pub(super) tally: Map<(JobUid, Incarnation), Tally>,
+    pub(super) counted: Map<TaskKey, Tally>,
+    pub(super) attention: Set<TaskKey>,
+    pub(super) fenced: Set<HostId>,
+    pub(super) open_jobs: Set<JobUid>,
+    pub(super) request_times: Set<(Time, RequestKey)>,
+    pub(super) healthy_since: Set<(JobUid, Incarnation, Time, TaskKey)>,
+    pub(super) since: Map<TaskKey, Time>,
+    pub(super) prove_at: Map<JobUid, Time>,
+    pub(super) proofs: Set<(Time, JobUid)>,
 }
 
 impl Indexes {
@@ -122,6 +128,55 @@ impl Indexes {
         self.request_times.iter()
     }
 
+    /// Jobs whose current version proves itself by time alone, soonest first.
+    pub fn proofs(&self) -> impl Iterator<Item = (Time, JobUid)> {
+        self.proofs.iter().copied()
+    }
+    /// Whether the planner must look at any task of a run.
+    pub(super) fn run_at_rest(&self, job: JobUid, incarnation: Incarnation) -> bool {
+        let key = |number| TaskKey { job, incarnation, number: TaskNumber::new(number) };
+        let range = (Bound::Included(key(0)), Bound::Included(key(u32::MAX)));
+        self.attention.range(range).next().is_none()
+    }
+    /// When the last task of a run became healthy.
+    pub(super) fn last_healthy(&self, job: JobUid, incarnation: Incarnation) -> Option<Time> {
+        let key = |number| TaskKey { job, incarnation, number: TaskNumber::new(number) };
+        let from = (job, incarnation, Time::default(), key(0));
+        let to = (job, incarnation, Time::from_millis(u64::MAX), key(u32::MAX));
+        let range = (Bound::Included(from), Bound::Included(to));
+        self.healthy_since.range(range).next_back().map(|(_, _, since, _)| *since)
+    }
+
+    pub(super) fn set_since(&mut self, key: TaskKey, since: Option<Time>) {
+        let before = self.since.get(&key).copied();
+        if before == since {
+            return;
+        }
+        if let Some(before) = before {
+            self.healthy_since.remove_mut(&(key.job, key.incarnation, before, key));
+            self.since.remove_mut(&key);
+        }
+        if let Some(since) = since {
+            self.healthy_since.insert_mut((key.job, key.incarnation, since, key));
+            self.since.insert_mut(key, since);
+        }
+    }
+
+    pub(super) fn set_proof(&mut self, job: JobUid, at: Option<Time>) {
+        let before = self.prove_at.get(&job).copied();
+        if before == at {
+            return;
+        }
+        if let Some(before) = before {
+            self.proofs.remove_mut(&(before, job));
+            self.prove_at.remove_mut(&job);
+        }
+        if let Some(at) = at {
+            self.proofs.insert_mut((at, job));
+            self.prove_at.insert_mut(job, at);
+        }
+    }
+
     pub(crate) fn add_request(&mut self, at: Time, key: RequestKey) {
         self.request_times.insert_mut((at, key));
     }
@@ -176,7 +231,7 @@ impl Indexes {
         subtract(&mut self.job_live, job);
     }
 
-    fn count(&mut self, key: TaskKey, now: Option<Tally>) {
+    pub(super) fn count(&mut self, key: TaskKey, now: Option<Tally>) {
         let run = (key.job, key.incarnation);
         let before = self.counted.get(&key).copied().unwrap_or_default();
         let mut tally = self.tally(key.job, key.incarnation);
@@ -186,6 +241,7 @@ impl Indexes {
         tally.up = tally.up - before.up + after.up;
         tally.completed = tally.completed - before.completed + after.completed;
         tally.failed = tally.failed - before.failed + after.failed;
+        tally.healthy = tally.healthy - before.healthy + after.healthy;
         if tally == Tally::default() {
             self.tally.remove_mut(&run);
         } else {
@@ -211,154 +267,5 @@ fn subtract<K: Ord + Clone>(map: &mut Map<K, u32>, key: K) {
             map.remove_mut(&key);
         }
         count => map.insert_mut(key, count - 1),
-    }
-}
-
-impl State {
-    /// Brings the indexes of one task up to date; called after every change of it, of its live
-    /// execution or of its job.
-    pub(crate) fn touch_task(&mut self, key: TaskKey) {
-        let Some(task) = self.tasks.get(&key) else {
-            self.index.count(key, None);
-            self.index.attention.remove_mut(&key);
-            self.touch_open(key.job);
-            return;
-        };
-        let live = self.live_execution(task);
-        let now = Tally {
-            wanted: u32::from(task.wanted),
-            live: u32::from(live.is_some()),
-            up: u32::from(live.is_some_and(|e| e.phase == Phase::Running)),
-            completed: u32::from(task.end == Some(TaskEnd::Completed)),
-            failed: u32::from(matches!(task.end, Some(TaskEnd::Failed(_)))),
-        };
-        let attention = self.needs_attention(task, live);
-        self.index.count(key, Some(now));
-        if attention {
-            self.index.attention.insert_mut(key);
-        } else {
-            self.index.attention.remove_mut(&key);
-        }
-        self.touch_open(key.job);
-    }
-
-    /// Brings the list of jobs that need the planner as a whole up to date.
-    pub(crate) fn touch_open(&mut self, uid: JobUid) {
-        if self.jobs.get(&uid).is_some_and(|job| self.is_open(job)) {
-            self.index.open_jobs.insert_mut(uid);
-        } else {
-            self.index.open_jobs.remove_mut(&uid);
-        }
-    }
-
-    fn is_open(&self, job: &Job) -> bool {
-        if job.wanted == Wanted::Deleted {
-            return self.index.job_live(job.uid) == 0;
-        }
-        let kept = u32::try_from(crate::limits::KEPT_INCARNATIONS).unwrap_or(u32::MAX);
-        let surplus = job.incarnation.get().checked_sub(kept + 1).map(Incarnation::new);
-        let has_surplus = surplus.is_some_and(|incarnation| {
-            self.incarnations.contains(&IncarnationKey { job: job.uid, incarnation })
-        });
-        let runs = job.wanted == Wanted::Running && job.ended.is_none();
-        has_surplus || runs && (job.kind.follows_hosts() || job.kind.ends() && self.may_end(job))
-    }
-
-    /// Whether the run of a batch or ops job is over, or has a deadline until its first start.
-    fn may_end(&self, job: &Job) -> bool {
-        let tally = self.index.tally(job.uid, job.incarnation);
-        let over = tally.failed > 0 || tally.completed >= tally.wanted;
-        over || self
-            .current_version(job)
-            .is_some_and(|version| version.effective.queue_timeout() != pliant_types::Millis::ZERO)
-    }
-
-    /// Brings the indexes of every task of a job up to date.
-    pub(crate) fn touch_job(&mut self, uid: JobUid) {
-        let keys: alloc::vec::Vec<_> = self.all_tasks_of(uid).map(|t| t.key).collect();
-        for key in keys {
-            self.touch_task(key);
-        }
-        self.touch_open(uid);
-    }
-
-    /// Brings the list of fenced hosts up to date.
-    pub(crate) fn touch_host(&mut self, id: HostId) {
-        let fence = self.hosts.get(&id).map(|host| host.fence);
-        let stale = self.live_on(id).next().is_some_and(|oldest| Some(oldest.fence) != fence);
-        if stale {
-            self.index.fenced.insert_mut(id);
-        } else {
-            self.index.fenced.remove_mut(&id);
-        }
-    }
-
-    /// Whether a job still wants this task's execution to run.
-    #[must_use]
-    pub fn task_wanted(&self, task: &Task) -> bool {
-        self.jobs.get(&task.key.job).is_some_and(|job| {
-            job.wanted == Wanted::Running
-                && job.ended.is_none()
-                && job.incarnation == task.key.incarnation
-                && task.wanted
-        })
-    }
-
-    fn needs_attention(&self, task: &Task, live: Option<&Execution>) -> bool {
-        let wanted = self.task_wanted(task);
-        match live {
-            Some(execution) if !execution.is_wanted() => false,
-            Some(execution) => {
-                let current = self.jobs.get(&task.key.job).map(|job| job.current);
-                !wanted || current != Some(execution.version)
-            }
-            None => {
-                let unjudged = task.executions.last().copied() != task.judged;
-                unjudged || !task.wanted || (wanted && task.end.is_none())
-            }
-        }
-    }
-
-    /// Makes every index again from the tables, after a snapshot was read.
-    pub(crate) fn rebuild_index(&mut self) {
-        self.index = Indexes::default();
-        let jobs: alloc::vec::Vec<_> = self.jobs.iter().map(|(_, job)| job.clone()).collect();
-        for job in jobs.iter().filter(|job| job.wanted != Wanted::Deleted) {
-            self.index.set_name(job);
-        }
-        let live: alloc::vec::Vec<_> =
-            self.executions.iter().filter(|(_, e)| e.is_live()).map(|(_, e)| e.clone()).collect();
-        live.iter().for_each(|execution| self.index.charge(execution));
-        let keys: alloc::vec::Vec<_> = self.tasks.iter().map(|(key, _)| *key).collect();
-        keys.into_iter().for_each(|key| self.touch_task(key));
-        jobs.iter().for_each(|job| self.touch_open(job.uid));
-        let requests: alloc::vec::Vec<_> =
-            self.requests.iter().map(|(key, kept)| (kept.at, key.clone())).collect();
-        requests.into_iter().for_each(|(at, key)| self.index.add_request(at, key));
-        let hosts: alloc::vec::Vec<_> =
-            self.hosts.iter().map(|(id, host)| (*id, host.description.name.clone())).collect();
-        for (id, name) in hosts {
-            self.index.set_host_name(name, id);
-            self.touch_host(id);
-        }
-    }
-
-    /// Whether the indexes are what the tables say.
-    pub(crate) fn index_is_exact(&self) -> bool {
-        let mut again = self.clone();
-        again.rebuild_index();
-        let (kept, made) = (&self.index, &again.index);
-        kept.names == made.names
-            && kept.host_names == made.host_names
-            && kept.by_host == made.by_host
-            && kept.job_hosts == made.job_hosts
-            && kept.job_live == made.job_live
-            && kept.tally == made.tally
-            && kept.counted == made.counted
-            && kept.attention == made.attention
-            && kept.fenced == made.fenced
-            && kept.open_jobs == made.open_jobs
-            && kept.request_times == made.request_times
-            && self.hosts.iter().all(|(id, _)| kept.load(*id) == made.load(*id))
     }
 }

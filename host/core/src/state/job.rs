@@ -1,5 +1,6 @@
 //! Jobs and their runs.
 
+use super::StopCause;
 use alloc::string::String;
 use minicbor::{Decode, Encode};
 use pliant_types::{
@@ -113,6 +114,9 @@ pub struct Job {
     /// The revision of that change: its ETag (14-decisions.md, 2).
     #[n(11)]
     pub spec_revision: Revision,
+    /// The version that runs when the present run is over (`onResubmit: finish-first`).
+    #[n(12)]
+    pub queued: Option<VersionNumber>,
 }
 
 /// Key of a version.
@@ -141,7 +145,7 @@ pub struct IncarnationKey {
 #[derive(Clone, Debug, PartialEq, Eq, Encode, Decode)]
 #[cbor(map)]
 pub struct Incarnation {
-    /// The version that it began with.
+    /// The version that its tasks run or move to.
     #[n(0)]
     pub version: VersionNumber,
     /// When it began.
@@ -153,4 +157,18 @@ pub struct Incarnation {
     /// Whether an ops job's hosts are chosen.
     #[n(3)]
     pub members_fixed: bool,
+    /// How it ended by itself.
+    #[n(4)]
+    pub ended: Option<JobEnd>,
+    /// Why it was ended before it was over.
+    #[n(5)]
+    pub halted: Option<StopCause>,
+}
+
+impl Incarnation {
+    /// Whether it is neither over nor ended by somebody; its job may still be stopped.
+    #[must_use]
+    pub const fn is_active(&self) -> bool {
+        self.ended.is_none() && self.halted.is_none()
+    }
 }

@@ -7,7 +7,9 @@ mod execution;
 mod host;
 mod index;
 mod job;
+mod runs;
 mod task;
+mod upkeep;
 mod version;
 
 pub use execution::{Execution, StopCause};
@@ -16,13 +18,13 @@ pub use index::{HostLoad, Indexes, Tally};
 pub use job::{Incarnation, IncarnationKey, Job, JobEnd, RunState, VersionKey, Wanted};
 pub use task::{Task, TaskEnd, TaskKey};
 pub(crate) use version::template_hash;
-pub use version::{Version, VersionRecord};
+pub use version::{Marks, Version, VersionRecord};
 
 use crate::{Answer, IdempotencyKey, Principal, table::Table};
 use minicbor::{Decode, Encode};
 use pliant_types::{
-    Digest, Epoch, ExecutionId, HostId, Incarnation as IncarnationNumber, JobUid, Revision,
-    TaskNumber, Time,
+    Digest, Epoch, ExecutionId, HostId, Incarnation as IncarnationNumber, JobUid, Namespace,
+    Revision, TaskNumber, Time,
 };
 
 /// Numbers that the state hands out, and where it stands.
@@ -64,6 +66,15 @@ pub struct Remembered {
     pub at: Time,
 }
 
+/// A namespace that was created.
+#[derive(Clone, Debug, PartialEq, Eq, Encode, Decode)]
+#[cbor(map)]
+pub struct NamespaceRecord {
+    /// When.
+    #[n(0)]
+    pub created_at: Time,
+}
+
 /// Key of a remembered answer.
 pub type RequestKey = (Principal, IdempotencyKey);
 
@@ -74,8 +85,12 @@ pub struct State {
     pub counters: Counters,
     /// Jobs, dying ones included.
     pub jobs: Table<JobUid, Job>,
+    /// Namespaces that were created; `default` always exists and is not among them.
+    pub namespaces: Table<Namespace, NamespaceRecord>,
     /// Versions of jobs.
     pub versions: Table<VersionKey, Version>,
+    /// What became of each version.
+    pub marks: Table<VersionKey, Marks>,
     /// Runs of jobs.
     pub incarnations: Table<IncarnationKey, Incarnation>,
     /// Members of runs.
@@ -112,6 +127,8 @@ impl State {
             .wrapping_add(self.executions.sum().rotate_left(4))
             .wrapping_add(self.hosts.sum().rotate_left(5))
             .wrapping_add(self.requests.sum().rotate_left(6))
+            .wrapping_add(self.marks.sum().rotate_left(7))
+            .wrapping_add(self.namespaces.sum().rotate_left(8))
     }
 
     /// The job's current version.
@@ -151,29 +168,5 @@ impl State {
     /// Live executions on a host, oldest first.
     pub fn live_on(&self, host: HostId) -> impl Iterator<Item = &Execution> {
         self.index.live_on(host).filter_map(|id| self.executions.get(&id))
-    }
-
-    /// Where a job stands, in one word.
-    #[must_use]
-    pub fn run_state(&self, job: &Job) -> RunState {
-        let live = self.index.job_live(job.uid);
-        match (job.wanted, job.ended.is_some(), live) {
-            (Wanted::Deleted, _, _) | (Wanted::Stopped, _, 1..) | (_, true, 1..) => {
-                RunState::Stopping
-            }
-            (Wanted::Stopped, _, 0) => RunState::Stopped,
-            (Wanted::Running, true, 0) => match job.ended.as_ref().map(|end| end.success) {
-                Some(true) => RunState::Completed,
-                _ => RunState::Failed,
-            },
-            (Wanted::Running, false, _) => {
-                let tally = self.index.tally(job.uid, job.incarnation);
-                if tally.up > 0 || tally.completed > 0 {
-                    RunState::Running
-                } else {
-                    RunState::Pending
-                }
-            }
-        }
     }
 }

@@ -1,9 +1,13 @@
 //! Versions: the immutable record, and what is worked out from it once.
 
-use alloc::{collections::BTreeMap, string::String, sync::Arc};
+use alloc::{
+    collections::{BTreeMap, BTreeSet},
+    string::String,
+    sync::Arc,
+};
 use minicbor::{Decode, Encode};
 use pliant_types::{
-    Digest, Effective, JobSpec, Time, Version as VersionNumber, assignment::TaskTemplate,
+    Digest, Effective, JobSpec, Tag, Time, Version as VersionNumber, assignment::TaskTemplate,
     effective::DefaultsTable, spec::Engine,
 };
 
@@ -47,6 +51,24 @@ pub struct VersionRecord {
     /// When.
     #[n(11)]
     pub at: Time,
+    /// The version that it is a copy of, after a rollback.
+    #[n(12)]
+    pub from: Option<VersionNumber>,
+}
+
+/// What became of a version; its record never changes.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Encode, Decode)]
+#[cbor(map)]
+pub struct Marks {
+    /// When it was proven, or its equal was.
+    #[n(0)]
+    pub proven_at: Option<Time>,
+    /// Why it failed, until it is started again.
+    #[n(1)]
+    pub failed: Option<String>,
+    /// The user's words for it.
+    #[n(2)]
+    pub tags: BTreeSet<Tag>,
 }
 
 /// A version with what is worked out from its record.

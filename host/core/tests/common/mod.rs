@@ -4,14 +4,14 @@
 
 use pliant_core::{
     Answer, Command, Decision, DeleteJob, Engine, Expect, Fact, FactKind, Force, HostSilent,
-    IdempotencyKey, JobRef, Plan, Principal, RegisterHost, Rejection, ReportHost, Request,
-    StartJob, State, StopJob, Submit, SubmitAnswer, apply, check, decide, decode_batch,
-    encode_batch, plan,
+    IdempotencyKey, JobRef, NamespaceCommand, Plan, Principal, RegisterHost, Rejection, ReportHost,
+    Request, RerunJob, Rollback, ScaleJob, ScaleTo, StartJob, State, StopJob, Submit, SubmitAnswer,
+    TagVersion, apply, check, decide, decode_batch, encode_batch, plan,
     state::{Execution, Job, RunState},
 };
 use pliant_types::{
     Attempt, Cpu, Digest, ExecutionId, ExitStatus, Fence, Health, HostId, Memory, Namespace, Phase,
-    Time,
+    Time, Version,
     host::{HostDescription, HostStage},
     phase::AttemptState,
     report::{InventoryItem, Observation, Registered, Report},
@@ -46,7 +46,8 @@ impl World {
         let decided = decide(&self.state, &request, self.now);
         assert_eq!(self.state.hash(), before, "law 1: deciding changes nothing");
         let decided = decided?;
-        if !decided.facts.is_empty() {
+        let made = !decided.facts.is_empty();
+        if made {
             let revision = self.state.revision().get();
             for kind in &decided.facts {
                 apply(&mut self.state, &Fact { at: self.now, kind: kind.clone() });
@@ -56,7 +57,21 @@ impl World {
             let decision = Decision { now: self.now, request, facts: decided.facts };
             self.journal.push(encode_batch(&[decision], self.state.hash()));
         }
+        if made {
+            self.check_answer(&decided.answer);
+        }
         Ok(decided.answer)
+    }
+
+    /// The revision in an answer is the job's spec revision: its ETag.
+    fn check_answer(&self, answer: &Answer) {
+        let (uid, revision) = match answer {
+            Answer::Submitted(answer) => (answer.uid, answer.revision),
+            Answer::Job { uid, spec_revision } => (*uid, *spec_revision),
+            _ => return,
+        };
+        let now = self.state.jobs.get(&uid).map(|job| job.spec_revision);
+        assert_eq!(now, Some(revision), "the answered revision of {uid}");
     }
 
     pub fn command(&mut self, command: Command) -> Result<Answer, Rejection> {
@@ -124,7 +139,11 @@ impl World {
     }
 
     pub fn stop(&mut self, name: &str) -> Result<Answer, Rejection> {
-        self.command(Command::Stop(StopJob { job: by_name(name), expect: Expect::Anything }))
+        self.command(Command::Stop(StopJob {
+            job: by_name(name),
+            expect: Expect::Anything,
+            version: None,
+        }))
     }
 
     pub fn start(&mut self, name: &str) -> Result<Answer, Rejection> {
@@ -133,6 +152,73 @@ impl World {
 
     pub fn delete(&mut self, name: &str) -> Result<Answer, Rejection> {
         self.command(Command::Delete(DeleteJob { job: by_name(name), expect: Expect::Anything }))
+    }
+
+    pub fn rollback(&mut self, name: &str, to: Option<&str>) -> Result<SubmitAnswer, Rejection> {
+        let rollback = Rollback {
+            job: by_name(name),
+            expect: Expect::Anything,
+            to: to.map(|text| text.parse().expect("a reference")),
+            message: None,
+        };
+        match self.command(Command::Rollback(rollback))? {
+            Answer::Submitted(answer) => Ok(answer),
+            other => panic!("unexpected {other:?}"),
+        }
+    }
+
+    pub fn tag(
+        &mut self,
+        name: &str,
+        tag: &str,
+        version: Option<&str>,
+    ) -> Result<Answer, Rejection> {
+        self.command(Command::Tag(TagVersion {
+            job: by_name(name),
+            expect: Expect::Anything,
+            tag: tag.parse().expect("a tag"),
+            version: version.map(|text| text.parse().expect("a reference")),
+        }))
+    }
+
+    pub fn rerun(&mut self, name: &str) -> Result<Answer, Rejection> {
+        self.command(Command::Rerun(RerunJob { job: by_name(name), expect: Expect::Anything }))
+    }
+
+    pub fn scale(&mut self, name: &str, to: ScaleTo) -> Result<Answer, Rejection> {
+        let scale = ScaleJob { job: by_name(name), expect: Expect::Anything, to };
+        self.command(Command::Scale(scale))
+    }
+
+    pub fn stop_version(&mut self, name: &str, version: u32) -> Result<Answer, Rejection> {
+        self.command(Command::Stop(StopJob {
+            job: by_name(name),
+            expect: Expect::Anything,
+            version: Some(Version::new(version)),
+        }))
+    }
+
+    pub fn namespace(&mut self, name: &str, create: bool) -> Result<Answer, Rejection> {
+        let asked = NamespaceCommand { namespace: name.parse().expect("a namespace") };
+        self.command(match create {
+            true => Command::CreateNamespace(asked),
+            false => Command::DeleteNamespace(asked),
+        })
+    }
+
+    /// Every live execution of a job completes with success.
+    pub fn complete(&mut self, name: &str) {
+        self.settle();
+        for execution in self.live(name) {
+            self.report(execution.id, Phase::Running, None);
+            self.report(execution.id, Phase::Completed, Some(ExitStatus::exited(0)));
+        }
+        self.settle();
+    }
+
+    /// Numbers of the kept versions, oldest first.
+    pub fn versions(&self, name: &str) -> Vec<u32> {
+        self.state.versions_of(self.job(name).uid).map(|v| v.record.number.get()).collect()
     }
 
     pub fn job(&self, name: &str) -> &Job {

@@ -4,9 +4,7 @@ use super::{MAX_COUNT, MAX_ENTRIES, MAX_KEY_BYTES, MAX_VALUE_BYTES, Problems, po
 use crate::{
     duration::Millis,
     quantity::{Cpu, Memory},
-    spec::{
-        Engine, Isolation, JobSpec, LossPolicy, OnHostChange, OnResubmit, Source, Span, WrittenMap,
-    },
+    spec::{Engine, Isolation, JobSpec, LossPolicy, OnHostChange, Source, Span, WrittenMap},
 };
 use alloc::format;
 
@@ -237,9 +235,6 @@ fn check_not_offered(spec: &JobSpec, problems: &mut Problems) {
     }
     if spec.on_host_change == Some(OnHostChange::Move) {
         problems.not_offered("/spec/onHostChange", "onHostChange: move");
-    }
-    if matches!(spec.on_resubmit, Some(OnResubmit::FinishFirst | OnResubmit::Parallel)) {
-        problems.not_offered("/spec/onResubmit", "onResubmit: finish-first or parallel");
     }
     if spec.update.as_ref().is_some_and(|u| u.canary.is_some_and(|c| c > 0)) {
         problems.not_offered("/spec/update/canary", "a canary");
