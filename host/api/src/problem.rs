@@ -4,11 +4,14 @@
 
 use std::fmt;
 
-use pliant_types::codes::Code;
+use pliant_types::{Revision, codes::Code};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-use crate::parse::{Position, dotted};
+use crate::{
+    body::ChangeView,
+    parse::{Position, dotted},
+};
 
 /// Media type of a problem.
 pub const PROBLEM_JSON: &str = "application/problem+json";
@@ -37,6 +40,14 @@ pub struct Problem {
     /// Places in the request that are wrong, all of them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub errors: Vec<FieldError>,
+    /// The job's present spec revision, when a precondition failed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<u64>)]
+    pub current_revision: Option<Revision>,
+    /// What the refused submission says otherwise than the job's current version: `old` is what is,
+    /// `new` is what was sent.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub difference: Vec<ChangeView>,
 }
 
 /// One place that is wrong.
@@ -106,6 +117,8 @@ impl Problem {
             hint: row.action.to_owned(),
             retryable: row.retryable,
             errors: Vec::new(),
+            current_revision: None,
+            difference: Vec::new(),
         }
     }
 

@@ -1,6 +1,6 @@
 //! Every path of the API, once: the template that the server routes, and the function that callers use.
 
-use pliant_types::{Digest, ExecutionId, HostId, JobName, JobUid, Namespace, Version};
+use pliant_types::{Digest, ExecutionId, HostId, JobName, JobUid, Namespace, Tag, VersionRef};
 use std::fmt::Display;
 
 /// The process lives.
@@ -19,6 +19,8 @@ pub const EVENTS: &str = "/v1/events";
 pub const JOURNAL: &str = "/v1/journal";
 /// Jobs of all namespaces.
 pub const ALL_JOBS: &str = "/v1/jobs";
+/// All namespaces.
+pub const NAMESPACES: &str = "/v1/namespaces";
 /// All executions.
 pub const EXECUTIONS: &str = "/v1/executions";
 /// All hosts; agents register here.
@@ -42,6 +44,8 @@ macro_rules! paths {
 }
 
 paths! {
+    /// One namespace: PUT makes it, DELETE deletes it when it is empty.
+    NAMESPACE = "/v1/namespaces/{namespace}", namespace(namespace: &Namespace);
     /// Jobs of a namespace.
     JOBS = "/v1/namespaces/{namespace}/jobs", jobs(namespace: &Namespace);
     /// One job: PUT submits, GET reads, DELETE deletes.
@@ -58,12 +62,20 @@ paths! {
     JOB_EVENTS = "/v1/namespaces/{namespace}/jobs/{job}/events", job_events(namespace: &Namespace, job: &JobRef);
     /// Its executions.
     JOB_EXECUTIONS = "/v1/namespaces/{namespace}/jobs/{job}/executions", job_executions(namespace: &Namespace, job: &JobRef);
+    /// POST: run a batch or ops job again.
+    JOB_RERUN = "/v1/namespaces/{namespace}/jobs/{job}/rerun", job_rerun(namespace: &Namespace, job: &JobRef);
+    /// POST: go back to a version that it had.
+    JOB_ROLLBACK = "/v1/namespaces/{namespace}/jobs/{job}/rollback", job_rollback(namespace: &Namespace, job: &JobRef);
+    /// One tag: PUT gives it to a version, DELETE takes it away.
+    JOB_TAG = "/v1/namespaces/{namespace}/jobs/{job}/tags/{tag}", job_tag(namespace: &Namespace, job: &JobRef, tag: &Tag);
+    /// What differs between two versions.
+    JOB_DIFF = "/v1/namespaces/{namespace}/jobs/{job}/diff", job_diff(namespace: &Namespace, job: &JobRef);
     /// Its results.
     JOB_RESULTS = "/v1/namespaces/{namespace}/jobs/{job}/results", job_results(namespace: &Namespace, job: &JobRef);
     /// Its versions.
     JOB_VERSIONS = "/v1/namespaces/{namespace}/jobs/{job}/versions", job_versions(namespace: &Namespace, job: &JobRef);
     /// One version.
-    JOB_VERSION = "/v1/namespaces/{namespace}/jobs/{job}/versions/{version}", job_version(namespace: &Namespace, job: &JobRef, version: Version);
+    JOB_VERSION = "/v1/namespaces/{namespace}/jobs/{job}/versions/{version}", job_version(namespace: &Namespace, job: &JobRef, version: &VersionRef);
     /// One execution.
     EXECUTION = "/v1/executions/{execution}", execution(execution: ExecutionId);
     /// Why it waits or failed.
@@ -121,7 +133,7 @@ impl From<JobName> for JobRef {
     }
 }
 
-/// Names, ids, digests and numbers hold no character that a path would have to escape.
+/// Names, ids, tags, digests and numbers hold no character that a path would have to escape.
 fn fill(template: &str, values: &[(&str, &dyn Display)]) -> String {
     let mut path = template.to_owned();
     for (name, value) in values {
@@ -142,7 +154,7 @@ mod tests {
         assert_eq!(job(&namespace, &by_name), "/v1/namespaces/default/jobs/web");
         assert_eq!(job_why(&namespace, &by_id), "/v1/namespaces/default/jobs/j_17/why");
         assert_eq!(
-            job_version(&namespace, &by_name, Version::new(3)),
+            job_version(&namespace, &by_name, &"3".parse().unwrap()),
             "/v1/namespaces/default/jobs/web/versions/3"
         );
         assert_eq!(host_reports("h_3".parse().unwrap()), "/v1/hosts/h_3/reports");

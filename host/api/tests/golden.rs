@@ -6,9 +6,10 @@
 use std::path::PathBuf;
 
 use pliant_api::body::{
-    ArtifactView, AssignmentEvent, EventView, ExecutionView, HostModeBody, HostView, JobSummary,
-    JobView, JournalStats, LogLine, Page, ReportAnswer, ResultsView, ScaleBody, ServerVersion,
-    SubmitAnswer, VerbAnswer, VersionView, WatchEvent, WhyView,
+    ArtifactView, AssignmentEvent, DiffView, EventView, ExecutionView, HostModeBody, HostView,
+    JobSummary, JobView, JournalStats, LogLine, NamespaceView, Page, ReportAnswer, ResultsView,
+    RollbackBody, ScaleBody, ServerVersion, SubmitAnswer, TagBody, VerbAnswer, VersionView,
+    WatchEvent, WhyView,
 };
 use pliant_api::problem::Problem;
 use pliant_types::report::{Registered, Registration, Renewed, Report};
@@ -55,6 +56,10 @@ fn bodies_are_written_as_their_golden_files() {
     whole::<SubmitAnswer>("submit-answer");
     whole::<VerbAnswer>("verb-answer");
     whole::<ScaleBody>("scale");
+    whole::<RollbackBody>("rollback");
+    whole::<TagBody>("tag");
+    whole::<DiffView>("diff-view");
+    whole::<NamespaceView>("namespace-view");
     whole::<WhyView>("why-view");
     whole::<ArtifactView>("artifact-view");
     whole::<ResultsView>("results-view");

@@ -1,13 +1,14 @@
 //! Calls about jobs and executions.
 
 use pliant_api::body::{
-    EventView, ExecutionView, JobSummary, JobView, LogLine, LogQuery, Page, PageQuery, ResultsView,
-    ScaleBody, SubmitAnswer, SubmitQuery, VerbAnswer, VersionView, WatchEvent, WatchQuery, WhyView,
+    DiffQuery, DiffView, EventView, ExecutionView, JobSummary, JobView, LogLine, LogQuery,
+    NamespaceView, Page, PageQuery, ResultsView, RollbackBody, RunQuery, ScaleBody, StopQuery,
+    SubmitAnswer, SubmitQuery, TagBody, VerbAnswer, VersionView, WatchEvent, WatchQuery, WhyView,
 };
 use pliant_api::headers;
 use pliant_api::parse::Format;
 use pliant_api::routes::{self, JobRef};
-use pliant_types::{ExecutionId, Namespace, Revision, Version};
+use pliant_types::{ExecutionId, Namespace, Revision, Tag, Version, VersionRef};
 use reqwest::Method;
 
 use crate::call::{Call, Repeat};
@@ -37,12 +38,16 @@ pub struct Submission {
 pub enum Verb {
     /// Stop every task; the spec stays.
     Stop,
+    /// Stop the runs of one version; batch and ops.
+    StopVersion(Version),
     /// Run again what was stopped or has failed.
     Start,
     /// Stop and forget.
     Delete,
     /// Another number of tasks.
-    Scale(u32),
+    Scale(ScaleBody),
+    /// Run a batch or ops job again.
+    Rerun,
 }
 
 impl Client {
@@ -76,19 +81,103 @@ impl Client {
         expect: Option<Revision>,
     ) -> Result<VerbAnswer, ClientError> {
         let (method, path) = match verb {
-            Verb::Stop => (Method::POST, routes::job_stop(namespace, job)),
+            Verb::Stop | Verb::StopVersion(_) => (Method::POST, routes::job_stop(namespace, job)),
+            Verb::Rerun => (Method::POST, routes::job_rerun(namespace, job)),
             Verb::Start => (Method::POST, routes::job_start(namespace, job)),
             Verb::Delete => (Method::DELETE, routes::job(namespace, job)),
             Verb::Scale(_) => (Method::POST, routes::job_scale(namespace, job)),
         };
         let mut call = Call::new(method, path, Repeat::Never).keyed(&IdempotencyKey::random());
-        if let Verb::Scale(count) = verb {
-            call = call.json(&ScaleBody { count });
+        if let Verb::Scale(body) = verb {
+            call = call.json(&body);
+        }
+        if let Verb::StopVersion(version) = verb {
+            call = call.query(&StopQuery { version: Some(version) });
         }
         if let Some(revision) = expect {
             call = call.header("if-match", &headers::etag(revision));
         }
         self.answer(&call).await
+    }
+
+    /// Goes back to a version that the job had.
+    ///
+    /// # Errors
+    /// Any [`ClientError`].
+    pub async fn rollback(
+        &self,
+        namespace: &Namespace,
+        job: &JobRef,
+        body: &RollbackBody,
+        (expect, dry_run): (Option<Revision>, bool),
+    ) -> Result<SubmitAnswer, ClientError> {
+        let query = SubmitQuery { dry_run, ..SubmitQuery::default() };
+        let path = routes::job_rollback(namespace, job);
+        let mut call = Call::new(Method::POST, path, Repeat::Never)
+            .query(&query)
+            .keyed(&IdempotencyKey::random())
+            .json(body);
+        if let Some(revision) = expect {
+            call = call.header("if-match", &headers::etag(revision));
+        }
+        self.answer(&call).await
+    }
+
+    /// Gives a version a tag (`Some`), or takes the tag away.
+    ///
+    /// # Errors
+    /// Any [`ClientError`].
+    pub async fn tag(
+        &self,
+        namespace: &Namespace,
+        job: &JobRef,
+        tag: &Tag,
+        to: Option<&TagBody>,
+    ) -> Result<VerbAnswer, ClientError> {
+        let path = routes::job_tag(namespace, job, tag);
+        let method = if to.is_some() { Method::PUT } else { Method::DELETE };
+        let mut call = Call::new(method, path, Repeat::Never).keyed(&IdempotencyKey::random());
+        if let Some(body) = to {
+            call = call.json(body);
+        }
+        self.answer(&call).await
+    }
+
+    /// What differs between two versions.
+    ///
+    /// # Errors
+    /// Any [`ClientError`].
+    pub async fn diff(
+        &self,
+        namespace: &Namespace,
+        job: &JobRef,
+        query: &DiffQuery,
+    ) -> Result<DiffView, ClientError> {
+        self.answer(&Call::get(routes::job_diff(namespace, job)).query(query)).await
+    }
+
+    /// All namespaces.
+    ///
+    /// # Errors
+    /// Any [`ClientError`].
+    pub async fn namespaces(&self) -> Result<Page<NamespaceView>, ClientError> {
+        self.answer(&Call::get(routes::NAMESPACES.to_owned())).await
+    }
+
+    /// Makes a namespace.
+    ///
+    /// # Errors
+    /// Any [`ClientError`].
+    pub async fn create_namespace(&self, name: &Namespace) -> Result<NamespaceView, ClientError> {
+        self.answer(&Call::new(Method::PUT, routes::namespace(name), Repeat::Never)).await
+    }
+
+    /// Deletes an empty namespace.
+    ///
+    /// # Errors
+    /// Any [`ClientError`].
+    pub async fn delete_namespace(&self, name: &Namespace) -> Result<NamespaceView, ClientError> {
+        self.answer(&Call::new(Method::DELETE, routes::namespace(name), Repeat::Never)).await
     }
 
     /// A job as it is.
@@ -132,7 +221,7 @@ impl Client {
         &self,
         namespace: &Namespace,
         job: &JobRef,
-        version: Version,
+        version: &VersionRef,
     ) -> Result<VersionView, ClientError> {
         self.answer(&Call::get(routes::job_version(namespace, job, version))).await
     }
@@ -153,8 +242,9 @@ impl Client {
         &self,
         namespace: &Namespace,
         job: &JobRef,
+        query: &RunQuery,
     ) -> Result<Page<ResultsView>, ClientError> {
-        self.answer(&Call::get(routes::job_results(namespace, job))).await
+        self.answer(&Call::get(routes::job_results(namespace, job)).query(query)).await
     }
 
     /// A job as it is, and each change of it, until it is gone.

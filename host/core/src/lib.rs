@@ -38,7 +38,7 @@ pub use command::{
     NamespaceCommand, Principal, RegisterHost, ReportHost, Request, RerunJob, Rollback, ScaleJob,
     ScaleTo, SetHostMode, StartJob, StartTerm, StopJob, Submit, TagVersion,
 };
-pub use decide::{decide, must_exist, resolve};
+pub use decide::{decide, differences, must_exist, resolve};
 pub use engine::{Engine, Release, Reply, ReplyTag, Staged};
 pub use fact::{Fact, FactKind};
 pub use forecast::{Forecast, Step, TaskStep, forecast};

@@ -135,7 +135,7 @@ fn an_unchanged_finished_batch_is_left_alone_with_a_hint() {
     world.complete("sum");
     let answer = world.submit("sum", &batch(1)).expect("unchanged");
     assert_eq!(answer.outcome, SubmitOutcome::Unchanged);
-    assert!(answer.warnings[0].contains("`pliant rerun sum`"), "{:?}", answer.warnings);
+    assert!(answer.warnings[0].contains("`pliant job rerun sum`"), "{:?}", answer.warnings);
     let mut labelled = submission("sum", &batch(1));
     labelled.labels.insert("team".into(), Some("shop".into()));
     world.submit_with(labelled).expect("updated");

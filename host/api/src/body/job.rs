@@ -3,12 +3,13 @@
 use std::collections::BTreeMap;
 
 use pliant_types::{
-    Digest, Incarnation, JobName, JobSpec, JobUid, Kind, Namespace, Revision, Version,
+    Digest, Incarnation, JobName, JobSpec, JobUid, Kind, Namespace, Revision, Tag, Version,
+    VersionRef,
 };
 use serde::{Deserialize, Serialize};
-use utoipa::ToSchema;
+use utoipa::{IntoParams, ToSchema};
 
-use super::{ExecutionView, Timestamp};
+use super::{ChangeView, ExecutionView, Timestamp};
 
 /// A job. What is printed of it can be submitted again and changes nothing.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
@@ -96,9 +97,40 @@ pub struct JobStatus {
     /// Addresses of ready tasks' ports.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub endpoints: Vec<String>,
+    /// The version that runs when the present run is over.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<u32>)]
+    pub queued_version: Option<Version>,
+    /// The kept runs of a batch or ops job, newest first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub runs: Vec<RunView>,
     /// The newest execution of each task, up to a limit.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub executions: Vec<ExecutionView>,
+}
+
+/// One run of a batch or ops job.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct RunView {
+    /// Its number.
+    #[schema(value_type = u32)]
+    pub incarnation: Incarnation,
+    /// Its version.
+    #[schema(value_type = u32)]
+    pub version: Version,
+    /// active, completed, failed or ended.
+    pub state: String,
+    /// Why it ended.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
+    /// When it began.
+    #[schema(value_type = String, format = DateTime)]
+    pub started_at: Timestamp,
+    /// When it ended by itself.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<String>, format = DateTime)]
+    pub ended_at: Option<Timestamp>,
 }
 
 /// How many tasks are where.
@@ -189,10 +221,85 @@ pub struct VersionView {
     /// Where they came from, in the user's words.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub source: Option<String>,
+    /// The version that it is a copy of, after a rollback.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<u32>)]
+    pub from: Option<Version>,
+    /// The user's words for it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schema(value_type = Vec<String>)]
+    pub tags: Vec<Tag>,
+    /// When it was proven, or its equal was.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<String>, format = DateTime)]
+    pub proven_at: Option<Timestamp>,
+    /// What became of it: progressing, successful, failed, superseded or cancelled.
+    pub result: String,
+    /// Why it failed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub failure: Option<String>,
+    /// Decides whether tasks must change, as it was worked out once.
+    pub template_hash: String,
+    /// Labels of the job at this version.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub labels: BTreeMap<String, String>,
+    /// Annotations of the job at this version.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub annotations: BTreeMap<String, String>,
     /// The spec as written.
     #[schema(value_type = Object)]
     pub spec: JobSpec,
     /// The text as written, with its comments.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub text: Option<String>,
+}
+
+/// What differs between two versions.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct DiffView {
+    /// The first version.
+    #[schema(value_type = u32)]
+    pub from: Version,
+    /// The second.
+    #[schema(value_type = u32)]
+    pub to: Version,
+    /// Every field that differs, in the order of the paths.
+    pub changes: Vec<ChangeView>,
+    /// The text of the first, as written.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub from_text: Option<String>,
+    /// The text of the second, as written.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub to_text: Option<String>,
+}
+
+/// Which two versions are compared.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, IntoParams)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
+pub struct DiffQuery {
+    /// `7`, a tag, `proven`, `current` or `previous`; previous without it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[param(value_type = Option<String>)]
+    pub from: Option<VersionRef>,
+    /// The same; current without it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[param(value_type = Option<String>)]
+    pub to: Option<VersionRef>,
+}
+
+/// A namespace.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct NamespaceView {
+    /// Its name.
+    #[schema(value_type = String)]
+    pub name: Namespace,
+    /// Jobs in it.
+    pub jobs: u32,
+    /// When it was created; `default` always was.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<String>, format = DateTime)]
+    pub created_at: Option<Timestamp>,
 }

@@ -18,15 +18,20 @@ pub use artifact::{ArtifactKind, ArtifactView, MAX_ARTIFACT_BYTES, ResultView, R
 pub use event::{EventView, LogLine, LogStream, WatchEvent};
 pub use execution::{ExecutionView, ExitView, PortView};
 pub use host::{HostAmounts, HostModeBody, HostView};
-pub use job::{Condition, JobMetadata, JobStatus, JobSummary, JobView, TaskCounts, VersionView};
+pub use job::{
+    Condition, DiffQuery, DiffView, JobMetadata, JobStatus, JobSummary, JobView, NamespaceView,
+    RunView, TaskCounts, VersionView,
+};
 pub use journal::{JournalStats, ServerVersion};
+pub use pliant_types::ChangeClass;
 pub use submit::{
-    ChangeClass, ChangeView, ScaleBody, SubmitAnswer, SubmitOutcome, SubmitQuery, VerbAnswer,
+    ChangeView, PlanView, RollbackBody, ScaleBody, StepView, StopQuery, SubmitAnswer,
+    SubmitOutcome, SubmitQuery, TagBody, VerbAnswer,
 };
 pub use timestamp::Timestamp;
 pub use why::{HostGroup, LastEnd, Waiting, WhyView};
 
-use pliant_types::Revision;
+use pliant_types::{Incarnation, Revision, Version};
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 
@@ -47,6 +52,21 @@ pub struct Page<T> {
     /// Opaque; given as `cursor` it continues the list. Absent on the last page.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub next_cursor: Option<String>,
+}
+
+/// Which part of a job a list means.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, IntoParams)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
+pub struct RunQuery {
+    /// Only what ran this version.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[param(value_type = Option<u32>)]
+    pub version: Option<Version>,
+    /// Only this run.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[param(value_type = Option<u32>)]
+    pub run: Option<Incarnation>,
 }
 
 /// Which page of a list.

@@ -1,6 +1,11 @@
 //! What writes take and answer: submissions and verbs.
 
-use pliant_types::{JobName, JobUid, Namespace, Revision, RolloutId, Version};
+use std::collections::BTreeMap;
+
+use pliant_types::{
+    ChangeClass, Incarnation, JobName, JobUid, Namespace, Revision, RolloutId, TaskNumber, Version,
+    VersionRef,
+};
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 
@@ -39,26 +44,6 @@ pub enum SubmitOutcome {
     Updated,
 }
 
-/// What a change of a field does to a task; the strongest wins.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, ToSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum ChangeClass {
-    /// Nothing restarts; a label or a text.
-    Metadata,
-    /// Nothing restarts; live at the next decision.
-    Policy,
-    /// Tasks are added or removed.
-    Scale,
-    /// Limits change while the guest runs.
-    Resize,
-    /// The code is swapped in place.
-    Swap,
-    /// The guest restarts in its execution.
-    Restart,
-    /// Each task is stopped and placed again.
-    Replace,
-}
-
 /// One changed field.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
@@ -72,6 +57,7 @@ pub struct ChangeView {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub new: Option<String>,
     /// What it does to tasks.
+    #[schema(value_type = String, example = "restart")]
     pub class: ChangeClass,
 }
 
@@ -114,6 +100,55 @@ pub struct SubmitAnswer {
     /// What the user should know.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub warnings: Vec<String>,
+    /// What it would do to each task; only when it was only asked about.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub plan: Option<PlanView>,
+}
+
+/// What a submission would do to each task. Classes are binding, hosts are a forecast.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct PlanView {
+    /// The live size now; absent for a new job.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub size_before: Option<u32>,
+    /// The live size afterwards.
+    pub size_after: u32,
+    /// The job's spec revision now, for `If-Match`; 0 when there is no job.
+    #[schema(value_type = u64)]
+    pub expect_revision: Revision,
+    /// How many tasks of each step: keep, relabel, start, replace, stop.
+    pub counts: BTreeMap<String, u32>,
+    /// The first thousand tasks.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub steps: Vec<StepView>,
+}
+
+/// What would happen to one task.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct StepView {
+    /// The run.
+    #[schema(value_type = u32)]
+    pub incarnation: Incarnation,
+    /// The task.
+    #[schema(value_type = u32)]
+    pub task: TaskNumber,
+    /// keep, relabel, start, replace or stop.
+    pub step: String,
+    /// The version that it runs afterwards.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<u32>)]
+    pub version: Option<Version>,
+    /// The name of its host now.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub from: Option<String>,
+    /// The name of the host where it would run.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub to: Option<String>,
+    /// Why it would wait, when no host has room.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub wait: Option<String>,
 }
 
 /// The answer of a verb on a job: stop, start, scale, delete.
@@ -130,10 +165,49 @@ pub struct VerbAnswer {
     pub changed: bool,
 }
 
-/// What `scale` takes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+/// What `scale` takes: exactly one of the two.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct ScaleBody {
     /// The number of tasks.
-    pub count: u32,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub count: Option<u32>,
+    /// So many more, or fewer when negative.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub by: Option<i32>,
+}
+
+/// What `rollback` takes.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct RollbackBody {
+    /// `7`, a tag, `proven`, `previous`; without it the newest proven version that differs, else the
+    /// one before.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<String>, example = "proven")]
+    pub to: Option<VersionRef>,
+    /// Why, kept with the version.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub message: Option<String>,
+}
+
+/// What putting a tag takes.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct TagBody {
+    /// The version that gets the tag; the current one without it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<String>, example = "7")]
+    pub version: Option<VersionRef>,
+}
+
+/// Which runs a stop means.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, IntoParams)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
+pub struct StopQuery {
+    /// Only the runs of this version; batch and ops.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[param(value_type = Option<u32>)]
+    pub version: Option<Version>,
 }

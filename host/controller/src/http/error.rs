@@ -62,6 +62,8 @@ impl From<Rejection> for ApiError {
             column: None,
         };
         problem.errors = rejection.problems.into_iter().map(error).collect();
+        problem.current_revision = rejection.current;
+        problem.difference = rejection.changes.into_iter().map(super::answer::change).collect();
         problem.into()
     }
 }

@@ -11,7 +11,7 @@ use axum::{
     Json,
     extract::{Path, Query, State, rejection::QueryRejection},
 };
-use pliant_api::body::{ExecutionView, Page, PageQuery, ResultsView};
+use pliant_api::body::{ExecutionView, Page, PageQuery, ResultsView, RunQuery};
 use pliant_core::state::{Execution, State as CoreState};
 use pliant_types::{ExecutionId, codes::Code};
 
@@ -79,7 +79,9 @@ pub(super) async fn of_job(
 pub(super) async fn results(
     State(api): State<Api>,
     Path((namespace, job)): JobPath,
+    query: Result<Query<RunQuery>, QueryRejection>,
 ) -> Result<Json<Page<ResultsView>>, ApiError> {
+    let Query(RunQuery { version, run }) = query?;
     let (namespace, reference) = parse_path(&namespace, &job)?;
     let published = api.newest();
     let job = find(&published, &namespace, &reference)?;
@@ -88,6 +90,8 @@ pub(super) async fn results(
         .all_tasks_of(job.uid)
         .flat_map(|task| task.executions.iter())
         .filter_map(|id| state.executions.get(id))
+        .filter(|found| version.is_none_or(|version| found.version == version))
+        .filter(|found| run.is_none_or(|run| found.task.incarnation == run))
         .filter_map(|found| {
             Some(ResultsView {
                 incarnation: found.task.incarnation,

@@ -1,4 +1,4 @@
-//! Reading jobs and their versions.
+//! Reading jobs.
 
 use super::{
     context::Api,
@@ -14,12 +14,15 @@ use axum::{
     response::{IntoResponse, Response},
 };
 use pliant_api::{
-    body::{JobSummary, Page, PageQuery, VersionView},
+    body::{JobSummary, Page, PageQuery},
     headers::etag,
     routes::JobRef,
 };
-use pliant_core::state::{Job, VersionKey, Wanted};
-use pliant_types::{Namespace, Version, codes::Code};
+use pliant_core::{
+    must_exist,
+    state::{Job, Wanted},
+};
+use pliant_types::{Namespace, codes::Code};
 
 /// A job's path: its namespace, its name or uid.
 pub(super) type JobPath = Path<(String, String)>;
@@ -29,10 +32,6 @@ pub(super) fn parse_path(namespace: &str, job: &str) -> Result<(Namespace, JobRe
     let namespace: Namespace = namespace
         .parse()
         .map_err(|e| ApiError::new(Code::BodyInvalid, format!("in the path: {e}")))?;
-    if namespace != Namespace::default_namespace() {
-        let words = format!("there is no namespace {namespace}");
-        return Err(ApiError::new(Code::NamespaceNotFound, words));
-    }
     let job =
         job.parse().map_err(|e| ApiError::new(Code::BodyInvalid, format!("in the path: {e}")))?;
     Ok((namespace, job))
@@ -45,6 +44,7 @@ pub(super) fn find<'a>(
     job: &JobRef,
 ) -> Result<&'a Job, ApiError> {
     let state = &published.state;
+    must_exist(state, namespace)?;
     let uid = match job {
         JobRef::Name(name) => state.index.job(namespace, name),
         JobRef::Uid(uid) => Some(*uid),
@@ -110,6 +110,9 @@ async fn list_of(
     query: PageQuery,
 ) -> Result<Json<Page<JobSummary>>, ApiError> {
     let published = state_at(api, query.min_revision).await?;
+    if let Some(namespace) = &namespace {
+        must_exist(&published.state, namespace)?;
+    }
     let mut jobs: Vec<&Job> = published
         .state
         .jobs
@@ -123,48 +126,4 @@ async fn list_of(
         .into_iter()
         .map(|job| (format!("{}/{}", job.namespace, job.name), views::summary(&published, job)));
     Ok(Json(page(&published, &query, rows)?))
-}
-
-/// GET the versions of a job, oldest first.
-pub(super) async fn versions(
-    State(api): State<Api>,
-    Path((namespace, job)): JobPath,
-    query: Result<Query<PageQuery>, QueryRejection>,
-) -> Result<Json<Page<VersionView>>, ApiError> {
-    let Query(query) = query?;
-    let (namespace, reference) = parse_path(&namespace, &job)?;
-    let published = state_at(&api, query.min_revision).await?;
-    let job = find(&published, &namespace, &reference)?;
-    let key = |version| VersionKey { job: job.uid, version: Version::new(version) };
-    let rows = published
-        .state
-        .versions
-        .range(key(0)..=key(u32::MAX))
-        .map(|(key, found)| (format!("{:010}", key.version.get()), views::version(job, found)));
-    Ok(Json(page(&published, &query, rows)?))
-}
-
-/// GET one version of a job.
-pub(super) async fn version(
-    State(api): State<Api>,
-    Path((namespace, job, number)): Path<(String, String, String)>,
-) -> Result<Json<VersionView>, ApiError> {
-    let (namespace, reference) = parse_path(&namespace, &job)?;
-    let published = api.newest();
-    let job = find(&published, &namespace, &reference)?;
-    let bad = || ApiError::new(Code::BodyInvalid, format!("{number:?} is not a version number"));
-    let number = Version::new(number.parse().map_err(|_| bad())?);
-    let key = VersionKey { job: job.uid, version: number };
-    match published.state.versions.get(&key) {
-        Some(found) => Ok(Json(views::version(job, found))),
-        None if number >= Version::FIRST && number < job.current => {
-            let words = format!("version {number} of {} is no longer kept", job.name);
-            Err(ApiError::new(Code::HistoryGone, words))
-        }
-        None => {
-            let words =
-                format!("job {} has versions up to {}, not {number}", job.name, job.current);
-            Err(ApiError::new(Code::VersionNotFound, words))
-        }
-    }
 }

@@ -3,6 +3,7 @@
 //! Handlers translate; they decide nothing. Paths and bodies are those of `pliant_api`.
 
 mod agents;
+mod answer;
 mod artifacts;
 mod auth;
 mod cluster;
@@ -14,11 +15,13 @@ mod hosts;
 mod jobs;
 mod logs;
 mod metrics;
+mod namespaces;
 mod openapi;
 mod page;
 mod sentence;
 mod submit;
 mod verbs;
+mod versions;
 mod views;
 mod watch;
 mod why;
@@ -49,8 +52,15 @@ pub fn router(api: Api) -> Router {
         .route(path::JOB_EVENTS, get(watch::job))
         .route(path::JOB_EXECUTIONS, get(executions::of_job))
         .route(path::JOB_RESULTS, get(executions::results))
-        .route(path::JOB_VERSIONS, get(jobs::versions))
-        .route(path::JOB_VERSION, get(jobs::version))
+        .route(path::JOB_VERSIONS, get(versions::list))
+        .route(path::JOB_VERSION, get(versions::show))
+        .route(path::JOB_DIFF, get(versions::diff))
+        .route(path::JOB_SCALE, post(verbs::scale))
+        .route(path::JOB_RERUN, post(verbs::rerun))
+        .route(path::JOB_ROLLBACK, post(submit::rollback))
+        .route(path::JOB_TAG, put(verbs::tag).delete(verbs::untag))
+        .route(path::NAMESPACES, get(namespaces::list))
+        .route(path::NAMESPACE, put(namespaces::create).delete(namespaces::delete))
         .route(path::EXECUTIONS, get(executions::list))
         .route(path::EXECUTION, get(executions::show))
         .route(path::EXECUTION_WHY, get(why::execution))

@@ -53,6 +53,15 @@ operations! {
     "delete" path::JOB, "Stop a job, free its name and forget it.", Takes::Nothing, Gives::Json("VerbAnswer");
     "post" path::JOB_STOP, "Stop a job; its spec stays.", Takes::Nothing, Gives::Json("VerbAnswer");
     "post" path::JOB_START, "Start a stopped job.", Takes::Nothing, Gives::Json("VerbAnswer");
+    "post" path::JOB_SCALE, "Another number of tasks; makes no version.", Takes::Json("ScaleBody"), Gives::Json("VerbAnswer");
+    "post" path::JOB_RERUN, "Run a batch or ops job again at its current version.", Takes::Nothing, Gives::Json("VerbAnswer");
+    "post" path::JOB_ROLLBACK, "Go back to a version that the job had, as a new version; ?dryRun=true is the plan.", Takes::Json("RollbackBody"), Gives::Json("SubmitAnswer");
+    "put" path::JOB_TAG, "Give a version a tag; another version of the job loses it.", Takes::Json("TagBody"), Gives::Json("VerbAnswer");
+    "delete" path::JOB_TAG, "Take a tag away.", Takes::Nothing, Gives::Json("VerbAnswer");
+    "get" path::JOB_DIFF, "What differs between two versions, by fields and by text.", Takes::Nothing, Gives::Json("DiffView");
+    "get" path::NAMESPACES, "All namespaces.", Takes::Nothing, Gives::Page("NamespaceView");
+    "put" path::NAMESPACE, "Make a namespace; one that exists is left as it is.", Takes::Nothing, Gives::Json("NamespaceView");
+    "delete" path::NAMESPACE, "Delete an empty namespace.", Takes::Nothing, Gives::Json("NamespaceView");
     "get" path::JOB_WHY, "Why a job waits, restarts or failed.", Takes::Nothing, Gives::Json("WhyView");
     "get" path::JOB_EVENTS, "A job, then its events.", Takes::Nothing, Gives::Stream("WatchEvent");
     "get" path::JOB_EXECUTIONS, "Executions of a job.", Takes::Nothing, Gives::Page("ExecutionView");
@@ -195,6 +204,11 @@ fn schemas() -> Map<String, Value> {
         body::ExecutionView,
         body::ResultsView,
         body::VersionView,
+        body::ScaleBody,
+        body::RollbackBody,
+        body::TagBody,
+        body::DiffView,
+        body::NamespaceView,
         body::LogLine,
         body::HostView,
         body::HostModeBody,

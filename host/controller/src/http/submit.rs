@@ -1,10 +1,12 @@
 //! PUT a job: parse strictly, resolve its source to a digest, ask the core once.
 
 use super::{
+    answer,
     context::Api,
     error::ApiError,
-    jobs::{JobPath, parse_path},
-    verbs::{admin, expect_of, key_of},
+    hosts::json,
+    jobs::{JobPath, find, parse_path},
+    verbs::{admin, expect_of, job_ref, key_of, verb_expect},
 };
 use crate::artifacts::{ArtifactMeta, Verdict};
 use axum::{
@@ -18,18 +20,15 @@ use axum::{
     response::{IntoResponse, Response},
 };
 use pliant_api::{
-    body::{ChangeClass, ChangeView, SubmitAnswer, SubmitOutcome, SubmitQuery},
+    body::{RollbackBody, SubmitAnswer, SubmitQuery},
     headers::{Precondition, etag},
     parse::{Format, ParsedJob, parse},
     problem::{FieldError, Problem},
     routes::JobRef,
 };
-use pliant_core::{
-    Answer, ChangeClass as CoreClass, Command, Expect, Force, Request, Submit,
-    SubmitOutcome as CoreOutcome, decide,
-};
+use pliant_core::{Command, Expect, Force, Request, Rollback, Submit};
 use pliant_types::{
-    Digest, JobName, Namespace, Revision,
+    Digest, JobName, Namespace,
     codes::Code,
     spec::{Engine, RESERVED_PREFIX, Source, WrittenMap},
     validate::ProblemKind,
@@ -71,19 +70,40 @@ pub(super) async fn submit(
             .concat();
     let key = key_of(&headers, &[&asked])?;
     let request = Request { principal: admin(), key, command };
-    let (answer, dry_run) = if query.dry_run {
-        let state = api.newest().state;
-        (decide(&state, &request, api.hosts.now())?.answer, true)
-    } else {
-        (api.inbox.ask(request).await?.0, false)
-    };
-    let Answer::Submitted(answer) = answer else {
-        return Err(ApiError::new(Code::Internal, "the core answered another question"));
-    };
-    let mut view = view(answer, (namespace, name), dry_run);
+    let (view, status) = answer::carry_out(&api, request, (namespace, name), &query).await?;
+    respond(view, status, warning)
+}
+
+/// POST `…/rollback`
+pub(super) async fn rollback(
+    State(api): State<Api>,
+    Path((namespace, job)): JobPath,
+    query: Result<Query<SubmitQuery>, QueryRejection>,
+    headers: HeaderMap,
+    body: Result<Bytes, BytesRejection>,
+) -> Result<Response, ApiError> {
+    let (Query(query), body) = (query?, body?);
+    let RollbackBody { to, message } =
+        if body.is_empty() { RollbackBody::default() } else { json(&body)? };
+    let reference = job_ref(&namespace, &job)?;
+    let (namespace, path) = parse_path(&namespace, &job)?;
+    let published = api.newest();
+    let name = find(&published, &namespace, &path)?.name.clone();
+    let expect = verb_expect(&headers)?;
+    let command = Command::Rollback(Rollback { job: reference, expect, to, message });
+    let asked = format!("{command:?}{query:?}");
+    let key = key_of(&headers, &[asked.as_bytes()])?;
+    let request = Request { principal: admin(), key, command };
+    let (view, status) = answer::carry_out(&api, request, (namespace, name), &query).await?;
+    respond(view, status, None)
+}
+
+fn respond(
+    mut view: SubmitAnswer,
+    status: StatusCode,
+    warning: Option<String>,
+) -> Result<Response, ApiError> {
     view.warnings.extend(warning);
-    let created = view.outcome == SubmitOutcome::Created && !dry_run;
-    let status = if created { StatusCode::CREATED } else { StatusCode::OK };
     Ok((status, [(header::ETAG, etag(view.revision))], Json(view)).into_response())
 }
 
@@ -262,46 +282,5 @@ fn command(
         force: if query.force { Force::Yes } else { Force::No },
         expect,
         message: query.message.clone(),
-    }
-}
-
-fn view(
-    answer: pliant_core::SubmitAnswer,
-    (namespace, name): (Namespace, JobName),
-    dry_run: bool,
-) -> SubmitAnswer {
-    let new = dry_run && answer.outcome == CoreOutcome::Created;
-    SubmitAnswer {
-        namespace,
-        name,
-        outcome: match answer.outcome {
-            CoreOutcome::Created => SubmitOutcome::Created,
-            CoreOutcome::Unchanged => SubmitOutcome::Unchanged,
-            CoreOutcome::Started => SubmitOutcome::Started,
-            CoreOutcome::Forced => SubmitOutcome::Forced,
-            CoreOutcome::Updated => SubmitOutcome::Updated,
-        },
-        dry_run,
-        uid: (!new).then_some(answer.uid),
-        version: answer.version,
-        previous_version: answer.previous_version,
-        revision: if new { Revision::FIRST } else { answer.revision },
-        rollout: None,
-        changes: answer.changes.into_iter().map(change).collect(),
-        warnings: answer.warnings,
-    }
-}
-
-fn change(change: pliant_core::Change) -> ChangeView {
-    ChangeView {
-        field: change.field,
-        old: change.old,
-        new: change.new,
-        class: match change.class {
-            CoreClass::Metadata => ChangeClass::Metadata,
-            CoreClass::Policy => ChangeClass::Policy,
-            CoreClass::Scale => ChangeClass::Scale,
-            CoreClass::Replace => ChangeClass::Replace,
-        },
     }
 }

@@ -1,27 +1,35 @@
-//! Verbs on a job: stop, start, delete.
+//! Verbs on a job: stop, start, scale, rerun, tag, delete.
 
 use super::{
     context::Api,
     error::ApiError,
+    hosts::json,
     jobs::{JobPath, parse_path},
 };
 use axum::{
     Json,
-    extract::{Path, State},
+    body::Bytes,
+    extract::{
+        Path, Query, State,
+        rejection::{BytesRejection, QueryRejection},
+    },
     http::{HeaderMap, header},
     response::{IntoResponse, Response},
 };
 use pliant_api::{
-    body::VerbAnswer,
+    body::{ScaleBody, StopQuery, TagBody, VerbAnswer},
     headers::{IDEMPOTENCY_KEY, Precondition, check_key, etag, precondition},
     routes::JobRef as PathRef,
 };
 use pliant_core::{
-    Answer, Command, DeleteJob, Expect, IdempotencyKey, JobRef, Principal, Request, StartJob,
-    StopJob,
+    Answer, Command, DeleteJob, Expect, IdempotencyKey, JobRef, Principal, Request, RerunJob,
+    ScaleJob, ScaleTo, StartJob, StopJob, TagVersion,
 };
-use pliant_types::{Digest, codes::Code};
+use pliant_types::{Digest, Tag, VersionRef, codes::Code};
 use sha2::{Digest as _, Sha256};
+
+/// The path of a tag: namespace, job, tag.
+type TagPath = Path<(String, String, String)>;
 
 /// The only principal until tokens with roles exist.
 pub(super) fn admin() -> Principal {
@@ -60,14 +68,82 @@ pub(super) fn job_ref(namespace: &str, job: &str) -> Result<JobRef, ApiError> {
     })
 }
 
-/// POST `…/stop`
+/// POST `…/stop`, of the whole job or of the runs of one version.
 pub(super) async fn stop(
+    State(api): State<Api>,
+    Path((namespace, job)): JobPath,
+    query: Result<Query<StopQuery>, QueryRejection>,
+    headers: HeaderMap,
+) -> Result<Response, ApiError> {
+    let Query(StopQuery { version }) = query?;
+    let job = job_ref(&namespace, &job)?;
+    let stop = |job, expect| Command::Stop(StopJob { job, expect, version });
+    carry_out(&api, &headers, job, stop).await
+}
+
+/// POST `…/scale`
+pub(super) async fn scale(
+    State(api): State<Api>,
+    Path((namespace, job)): JobPath,
+    headers: HeaderMap,
+    body: Result<Bytes, BytesRejection>,
+) -> Result<Response, ApiError> {
+    let body: ScaleBody = json(&body?)?;
+    let to = match (body.count, body.by) {
+        (Some(count), None) => ScaleTo::Exactly(count),
+        (None, Some(by)) => ScaleTo::By(by),
+        _ => {
+            let words = "a scale has either `count` or `by`";
+            return Err(ApiError::new(Code::BodyInvalid, words));
+        }
+    };
+    let job = job_ref(&namespace, &job)?;
+    let scale = |job, expect| Command::Scale(ScaleJob { job, expect, to });
+    carry_out(&api, &headers, job, scale).await
+}
+
+/// POST `…/rerun`
+pub(super) async fn rerun(
     State(api): State<Api>,
     Path((namespace, job)): JobPath,
     headers: HeaderMap,
 ) -> Result<Response, ApiError> {
     let job = job_ref(&namespace, &job)?;
-    carry_out(&api, &headers, job, |job, expect| Command::Stop(StopJob { job, expect })).await
+    carry_out(&api, &headers, job, |job, expect| Command::Rerun(RerunJob { job, expect })).await
+}
+
+/// PUT `…/tags/{tag}`
+pub(super) async fn tag(
+    State(api): State<Api>,
+    Path((namespace, job, tag)): TagPath,
+    headers: HeaderMap,
+    body: Result<Bytes, BytesRejection>,
+) -> Result<Response, ApiError> {
+    let body = body?;
+    let TagBody { version } = if body.is_empty() { TagBody::default() } else { json(&body)? };
+    put_tag(&api, &headers, (namespace, job, tag), version.or(Some(VersionRef::Current))).await
+}
+
+/// DELETE `…/tags/{tag}`
+pub(super) async fn untag(
+    State(api): State<Api>,
+    Path((namespace, job, tag)): TagPath,
+    headers: HeaderMap,
+) -> Result<Response, ApiError> {
+    put_tag(&api, &headers, (namespace, job, tag), None).await
+}
+
+async fn put_tag(
+    api: &Api,
+    headers: &HeaderMap,
+    (namespace, job, tag): (String, String, String),
+    version: Option<VersionRef>,
+) -> Result<Response, ApiError> {
+    let job = job_ref(&namespace, &job)?;
+    let tag: Tag =
+        tag.parse().map_err(|e| ApiError::new(Code::BodyInvalid, format!("in the path: {e}")))?;
+    let command = |job, expect| Command::Tag(TagVersion { job, expect, tag, version });
+    carry_out(api, headers, job, command).await
 }
 
 /// POST `…/start`
@@ -90,18 +166,22 @@ pub(super) async fn delete(
     carry_out(&api, &headers, job, |job, expect| Command::Delete(DeleteJob { job, expect })).await
 }
 
+/// The precondition of a verb, which acts on a job that exists: `*` asks for nothing more.
+pub(super) fn verb_expect(headers: &HeaderMap) -> Result<Expect, ApiError> {
+    Ok(match expect_of(headers)? {
+        Precondition::None | Precondition::Present => Expect::Anything,
+        Precondition::Absent => Expect::Absent,
+        Precondition::Revision(revision) => Expect::Revision(revision),
+    })
+}
+
 async fn carry_out(
     api: &Api,
     headers: &HeaderMap,
     job: JobRef,
     command: impl FnOnce(JobRef, Expect) -> Command,
 ) -> Result<Response, ApiError> {
-    let expect = match expect_of(headers)? {
-        // A verb acts on a job that exists, so `*` asks for nothing more.
-        Precondition::None | Precondition::Present => Expect::Anything,
-        Precondition::Absent => Expect::Absent,
-        Precondition::Revision(revision) => Expect::Revision(revision),
-    };
+    let expect = verb_expect(headers)?;
     let before = api.newest().state.revision();
     let command = command(job, expect);
     let asked = format!("{command:?}");

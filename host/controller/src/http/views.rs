@@ -4,7 +4,7 @@ use super::context::Api;
 use crate::published::Published;
 use pliant_api::body::{
     Condition, ExecutionView, ExitView, HostAmounts, HostView, JobMetadata, JobStatus, JobSummary,
-    JobView, PortView, TaskCounts, Timestamp, VersionView,
+    JobView, PortView, RunView, TaskCounts, Timestamp,
 };
 use pliant_core::state::{Execution, Host, Job, RunState, State, Version};
 use pliant_types::{Health, HostName, spec::API_VERSION};
@@ -54,6 +54,8 @@ fn status(api: &Api, published: &Published, job: &Job) -> JobStatus {
         ended_at: job.ended.as_ref().map(|end| Timestamp(end.at)),
         conditions: conditions(published, job),
         endpoints,
+        queued_version: job.queued,
+        runs: runs(state, job),
         executions: newest
             .iter()
             .take(SHOWN_EXECUTIONS)
@@ -150,19 +152,26 @@ pub(super) fn summary(published: &Published, job: &Job) -> JobSummary {
     }
 }
 
-pub(super) fn version(job: &Job, version: &Version) -> VersionView {
-    let record = &version.record;
-    VersionView {
-        version: record.number,
-        current: record.number == job.current,
-        author: record.author.clone(),
-        message: record.message.clone(),
-        created_at: Timestamp(record.at),
-        digest: record.digest,
-        source: record.source.clone(),
-        spec: record.spec.as_ref().clone(),
-        text: record.text.clone(),
+/// The kept runs of a batch or ops job, newest first.
+fn runs(state: &State, job: &Job) -> Vec<RunView> {
+    if !job.kind.ends() {
+        return Vec::new();
     }
+    let view = |(incarnation, run): (_, &pliant_core::state::Incarnation)| RunView {
+        incarnation,
+        version: run.version,
+        state: match (&run.ended, run.halted) {
+            (Some(end), _) if end.success => "completed",
+            (Some(_), _) => "failed",
+            (None, Some(_)) => "ended",
+            (None, None) => "active",
+        }
+        .to_owned(),
+        reason: run.ended.as_ref().map(|end| end.reason.clone()),
+        started_at: Timestamp(run.started_at),
+        ended_at: run.ended.as_ref().map(|end| Timestamp(end.at)),
+    };
+    state.runs_of(job.uid).rev().map(view).collect()
 }
 
 fn ports(state: &State, execution: &Execution) -> Vec<PortView> {

@@ -70,7 +70,7 @@ pub(super) fn start(state: &State, start: &StartJob) -> Result<Decided, Rejectio
         let word = if end.success { RunState::Completed } else { RunState::Failed };
         let message = format!("job {} is {}: {}", job.name, word.as_str(), end.reason);
         return Err(Rejection::new(Code::WrongState, message)
-            .hint(format!("run it again with `pliant rerun {}`", job.name)));
+            .hint(format!("run it again with `pliant job rerun {}`", job.name)));
     }
     Ok(want(state, job, Wanted::Running))
 }
@@ -87,7 +87,9 @@ pub(super) fn scale(state: &State, scale: &ScaleJob) -> Result<Decided, Rejectio
     }
     if let Some(end) = &job.ended {
         let message = format!("the run of job {} is over: {}", job.name, end.reason);
-        return Err(refuse(message).hint(format!("run it again with `pliant rerun {}`", job.name)));
+        return Err(
+            refuse(message).hint(format!("run it again with `pliant job rerun {}`", job.name))
+        );
     }
     let size = match scale.to {
         ScaleTo::Exactly(size) => i64::from(size),

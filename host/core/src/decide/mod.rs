@@ -10,6 +10,7 @@ mod term;
 mod version;
 
 pub use namespace::must_exist;
+pub use submit::differences;
 pub(crate) use submit::first_size;
 pub use version::resolve;
 

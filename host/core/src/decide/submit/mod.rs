@@ -72,6 +72,12 @@ fn difference(draft: &Draft, Existing { current, .. }: Existing<'_>) -> Vec<Chan
     changes(&face(&current.record, &current.effective), &face(&draft.record, &draft.effective()))
 }
 
+/// Every field that differs between two versions of a job.
+#[must_use]
+pub fn differences(from: &Version, to: &Version) -> Vec<Change> {
+    changes(&face(&from.record, &from.effective), &face(&to.record, &to.effective))
+}
+
 /// A rollback: `to` a version, a tag or the newest proven one; without it, to the newest proven one
 /// that differs, else to the version before.
 pub(super) fn rollback(
@@ -178,7 +184,7 @@ fn unchanged(state: &State, Existing { job, .. }: Existing<'_>) -> Decided {
             answer.revision = super::revision_after(state, &facts, job.spec_revision);
         }
         word @ (RunState::Completed | RunState::Failed) => answer.warnings.push(format!(
-            "job {} is {} and its spec is unchanged; `pliant rerun {}` runs it again, \
+            "job {} is {} and its spec is unchanged; `pliant job rerun {}` runs it again, \
              `pliant run FILE --force` as a new version",
             job.name,
             word.as_str(),
