@@ -26,6 +26,10 @@ pub const MUST_HAPPEN: &[&str] = &[
     "job failed",
     "same name submitted while the old one dies",
     "job replaced while it runs",
+    "rolled back to a proven version",
+    "runs beside each other",
+    "version waited for the run before it",
+    "version proven",
     "snapshot read at a start",
     "clock jump at a start",
 ];

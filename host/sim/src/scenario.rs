@@ -8,7 +8,10 @@ use crate::{
     users::submit,
     world::{Faults, World},
 };
-use pliant_core::{Command, DeleteJob, Expect, JobRef, StartJob, StopJob, decide};
+use pliant_core::{
+    Command, DeleteJob, Expect, JobRef, RerunJob, Rollback, ScaleJob, ScaleTo, StartJob, StopJob,
+    TagVersion, decide, forecast,
+};
 use pliant_types::{Millis, Namespace};
 use std::fmt::Write;
 
@@ -47,9 +50,42 @@ impl Teller {
             "submit" => {
                 self.command(first, |job| Command::Submit(submit(job, second, &mut Chance::new(0))))
             }
-            "stop" => {
-                self.verb(first, |job| Command::Stop(StopJob { job, expect: Expect::Anything }))
+            "stop" => self.verb(first, |job| {
+                Command::Stop(StopJob { job, expect: Expect::Anything, version: None })
+            }),
+            "force" => self.command(first, |job| {
+                let mut submit = submit(job, second, &mut Chance::new(0));
+                submit.force = pliant_core::Force::Yes;
+                Command::Submit(submit)
+            }),
+            "plan" => self.plan(first, second),
+            "rollback" => self.verb(first, |job| {
+                let to = (!second.is_empty()).then(|| second.parse().ok()).flatten();
+                Command::Rollback(Rollback { job, expect: Expect::Anything, to, message: None })
+            }),
+            "tag" => {
+                let (tag, version) = second.split_once(' ').unwrap_or((second, "current"));
+                let (Ok(tag), Ok(version)) = (tag.parse(), version.parse()) else {
+                    return format!("{second:?} is no tag and version\n");
+                };
+                self.verb(first, |job| {
+                    let expect = Expect::Anything;
+                    Command::Tag(TagVersion { job, expect, tag, version: Some(version) })
+                })
             }
+            "rerun" => {
+                self.verb(first, |job| Command::Rerun(RerunJob { job, expect: Expect::Anything }))
+            }
+            "scale" => self.verb(first, |job| {
+                let to = ScaleTo::Exactly(second.parse().unwrap_or(1));
+                Command::Scale(ScaleJob { job, expect: Expect::Anything, to })
+            }),
+            "stop-version" => self.verb(first, |job| {
+                let version = second.parse().ok().map(pliant_types::Version::new);
+                Command::Stop(StopJob { job, expect: Expect::Anything, version })
+            }),
+            "versions" => self.versions(first),
+            "runs" => self.runs(first),
             "start" => {
                 self.verb(first, |job| Command::Start(StartJob { job, expect: Expect::Anything }))
             }
@@ -98,29 +134,78 @@ impl Teller {
         let answer = match decide(&self.world.state(), &request, self.world.now) {
             Err(refusal) => return format!("{refusal}\n"),
             Ok(decided) => match decided.answer {
-                pliant_core::Answer::Submitted(answer) => {
-                    let mut text = format!("{:?}: version {}\n", answer.outcome, answer.version);
-                    for change in answer.changes {
-                        let none = || "(none)".to_owned();
-                        let _ = writeln!(
-                            text,
-                            "  {} {} -> {} [{:?}]",
-                            change.field,
-                            change.old.unwrap_or_else(none),
-                            change.new.unwrap_or_else(none),
-                            change.class
-                        );
-                    }
-                    for warning in answer.warnings {
-                        let _ = writeln!(text, "  warning: {warning}");
-                    }
-                    text
-                }
+                pliant_core::Answer::Submitted(answer) => answered(answer),
                 _ => String::new(),
             },
         };
         self.world.ask(Some(name.to_owned()), command);
         answer
+    }
+
+    /// What a submission would do to each task.
+    fn plan(&self, name: &str, spec: &str) -> String {
+        let submit = submit(name, spec, &mut Chance::new(0));
+        let request = pliant_core::Request::internal(Command::Submit(submit));
+        let foretold = match forecast(&self.world.state(), &request, self.world.now) {
+            Err(refusal) => return format!("{refusal}\n"),
+            Ok(foretold) => foretold,
+        };
+        let mut text = answered(foretold.answer);
+        for step in foretold.steps {
+            let place = |host: Option<pliant_types::HostId>| {
+                host.map_or_else(|| "nowhere".to_owned(), |host| host.to_string())
+            };
+            let _ = writeln!(
+                text,
+                "  task {}: {} {} -> {}{}",
+                step.task,
+                step.step.as_str(),
+                place(step.from),
+                place(step.to),
+                step.wait.map(|wait| format!(", waits: {wait}")).unwrap_or_default()
+            );
+        }
+        text
+    }
+
+    fn versions(&self, name: &str) -> String {
+        let state = self.world.state();
+        let Some(job) = self.job(name) else { return format!("no job {name}\n") };
+        let mut text = String::new();
+        for version in state.versions_of(job.uid) {
+            let record = &version.record;
+            let marks = state.marks(job.uid, record.number);
+            let tags: Vec<_> = marks.tags.iter().map(|tag| tag.as_str()).collect();
+            let _ = writeln!(
+                text,
+                "v{}{}{}{}{}",
+                record.number,
+                record.from.map(|from| format!(", copy of v{from}")).unwrap_or_default(),
+                if marks.proven_at.is_some() { ", proven" } else { "" },
+                marks.failed.map(|why| format!(", failed: {why}")).unwrap_or_default(),
+                if tags.is_empty() {
+                    String::new()
+                } else {
+                    format!(", tagged {}", tags.join(" "))
+                },
+            );
+        }
+        text
+    }
+
+    fn runs(&self, name: &str) -> String {
+        let state = self.world.state();
+        let Some(job) = self.job(name) else { return format!("no job {name}\n") };
+        let mut text = String::new();
+        for (number, run) in state.runs_of(job.uid) {
+            let word = match (&run.ended, run.halted) {
+                (Some(end), _) => end.reason.clone(),
+                (None, Some(cause)) => format!("ended by hand ({cause:?})"),
+                (None, None) => "active".to_owned(),
+            };
+            let _ = writeln!(text, "run {number} of v{}: {word}", run.version);
+        }
+        text
     }
 
     fn hosts(&self) -> String {
@@ -195,8 +280,11 @@ impl Teller {
             });
             let _ = writeln!(
                 text,
-                "{} tasks [{}]: {}{}",
-                wait.tasks.len(),
+                "{} [{}]: {}{}",
+                match wait.tasks.len() {
+                    0 => "the job".to_owned(),
+                    tasks => format!("{tasks} tasks"),
+                },
                 wait.code,
                 wait.sentence,
                 until.unwrap_or_default()
@@ -213,4 +301,23 @@ impl Teller {
         let uid = state.index.job(&Namespace::default_namespace(), &name.parse().ok()?)?;
         state.jobs.get(&uid).cloned()
     }
+}
+
+fn answered(answer: pliant_core::SubmitAnswer) -> String {
+    let mut text = format!("{:?}: version {}\n", answer.outcome, answer.version);
+    for change in answer.changes {
+        let none = || "(none)".to_owned();
+        let _ = writeln!(
+            text,
+            "  {} {} -> {} [{}]",
+            change.field,
+            change.old.unwrap_or_else(none),
+            change.new.unwrap_or_else(none),
+            change.class
+        );
+    }
+    for warning in answer.warnings {
+        let _ = writeln!(text, "  warning: {warning}");
+    }
+    text
 }

@@ -2,9 +2,10 @@
 
 use crate::chance::Chance;
 use pliant_core::{
-    Command, DeleteJob, Expect, Force, JobRef, SetHostMode, StartJob, StopJob, Submit,
+    Command, DeleteJob, Expect, Force, JobRef, RerunJob, Rollback, ScaleJob, ScaleTo, SetHostMode,
+    StartJob, StopJob, Submit, TagVersion,
 };
-use pliant_types::{Digest, HostId, JobName, Namespace, host::HostMode};
+use pliant_types::{Digest, HostId, JobName, Namespace, Version, VersionRef, host::HostMode};
 use std::{collections::BTreeMap, sync::Arc};
 
 /// Names that users use; few, so that they meet.
@@ -16,8 +17,11 @@ pub(crate) fn wish(chance: &mut Chance, hosts: u64) -> (Option<String>, Command)
     let job = || JobRef::Name(Namespace::default_namespace(), job_name(name));
     let named = |command| (Some(name.to_owned()), command);
     match chance.below(100) {
-        0..62 => named(Command::Submit(submit(name, &spec(name, chance), chance))),
-        62..72 => named(Command::Stop(StopJob { job: job(), expect: Expect::Anything })),
+        0..50 => named(Command::Submit(submit(name, &spec(name, chance), chance))),
+        50..62 => named(version_verb(job(), chance)),
+        62..72 => {
+            named(Command::Stop(StopJob { job: job(), expect: Expect::Anything, version: None }))
+        }
         72..82 => named(Command::Start(StartJob { job: job(), expect: Expect::Anything })),
         82..92 => named(Command::Delete(DeleteJob { job: job(), expect: Expect::Anything })),
         _ => {
@@ -25,6 +29,25 @@ pub(crate) fn wish(chance: &mut Chance, hosts: u64) -> (Option<String>, Command)
             let mode = if chance.permille(300) { HostMode::Paused } else { HostMode::Active };
             (None, Command::SetHostMode(SetHostMode { host, mode }))
         }
+    }
+}
+
+/// The verbs of versions and runs.
+fn version_verb(job: JobRef, chance: &mut Chance) -> Command {
+    let expect = Expect::Anything;
+    let number = || Version::new(1);
+    match chance.below(6) {
+        0 | 1 => Command::Rollback(Rollback { job, expect, to: None, message: None }),
+        2 => {
+            let tag = "good".parse().expect("Invariant: a tag");
+            Command::Tag(TagVersion { job, expect, tag, version: Some(VersionRef::Current) })
+        }
+        3 => Command::Rerun(RerunJob { job, expect }),
+        4 => {
+            let by = i32::try_from(chance.below(4)).unwrap_or(0) - 1;
+            Command::Scale(ScaleJob { job, expect, to: ScaleTo::By(by) })
+        }
+        _ => Command::Stop(StopJob { job, expect, version: Some(number()) }),
     }
 }
 
@@ -68,10 +91,16 @@ fn spec(name: &str, chance: &mut Chance) -> String {
         _ if chance.permille(100) => r#","onHostLoss":{"policy":"keep"}"#,
         _ => "",
     };
+    let resubmit = if kind == "batch" && chance.permille(400) {
+        [r#","onResubmit":"finish-first""#, r#","onResubmit":"parallel""#]
+            [usize::from(chance.permille(500))]
+    } else {
+        ""
+    };
     let port = if chance.permille(150) { r#","ports":[{"name":"p","static":8080}]"# } else { "" };
     let memory = if chance.permille(100) { "900Mi" } else { "64Mi" };
     format!(
-        r#"{{"kind":"{kind}",{count}"engine":{{"wasm":{{"component":"oci://r/x:1"}}}},"env":{{"A":"{}"}},"resources":{{"memory":"{memory}"}}{loss}{port}}}"#,
+        r#"{{"kind":"{kind}",{count}"engine":{{"wasm":{{"component":"oci://r/x:1"}}}},"env":{{"A":"{}"}},"resources":{{"memory":"{memory}"}}{loss}{resubmit}{port}}}"#,
         chance.below(3)
     )
 }

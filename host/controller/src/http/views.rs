@@ -113,7 +113,10 @@ fn conditions(published: &Published, job: &Job) -> Vec<Condition> {
         .map(|wait| Condition {
             kind: "Waiting".to_owned(),
             reason: wait.code.as_str().to_owned(),
-            message: format!("{} of its tasks: {}", wait.tasks.len(), wait.sentence),
+            message: match wait.tasks.len() {
+                0 => wait.sentence.clone(),
+                tasks => format!("{tasks} of its tasks: {}", wait.sentence),
+            },
         })
         .collect();
     let failing = published
