@@ -1,5 +1,11 @@
 //! The command line: every command, flag and default. Says nothing of what they do.
 
+mod job;
+
+pub(crate) use job::{
+    Diff, Job, Plan, Results, Rollback, Scale, ScaleTo, Show, Stop, Tag, Verb, WaitFlags,
+};
+
 use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum};
 use pliant_types::{Digest, Namespace};
 use std::{net::SocketAddr, path::PathBuf};
@@ -16,7 +22,8 @@ pub(crate) struct Args {
 
 const EXIT_CODES: &str = "Exit codes: 0 done or nothing to do; 1 internal; 2 usage; 3 invalid input; 4 not found; \
 5 conflict; 6 not allowed; 7 no controller; 8 cannot be placed by the end of the wait; 9 a task failed while it was \
-waited for; 10 job ended without success; 11 wait timed out, work goes on; 130 interrupted, work goes on.";
+waited for; 10 job ended without success; 11 wait timed out, work goes on; 130 interrupted, work goes on. `plan --detailed-exitcode`: 0 no change, 20 changes, \
+21 changes that touch running tasks.";
 
 /// Flags of every command.
 #[derive(Clone, Debug, ClapArgs)]
@@ -59,8 +66,14 @@ pub(crate) enum Output {
 pub(crate) enum Command {
     /// Start a one-process cluster on this machine; Ctrl-C stops it cleanly.
     Up(Up),
+    /// Say what `run` would do to each field and task; changes nothing.
+    Plan(Plan),
     /// Create or update jobs from a file and wait for them.
     Run(Run),
+    /// Go back to a version that the job had, as a new version.
+    Rollback(Rollback),
+    /// Give a job another number of tasks; makes no version.
+    Scale(Scale),
     /// List jobs.
     Ps,
     /// Show a job and its tasks, or the cluster.
@@ -70,7 +83,7 @@ pub(crate) enum Command {
     /// Print the logs of a job's tasks, or of one execution.
     Logs(Logs),
     /// Stop a job; its spec stays.
-    Stop(Verb),
+    Stop(Stop),
     /// Start a stopped job.
     Start(Verb),
     /// Stop a job, free its name and forget it.
@@ -84,6 +97,9 @@ pub(crate) enum Command {
     /// Hosts.
     #[command(subcommand)]
     Host(Host),
+    /// Namespaces: where names of jobs are unique.
+    #[command(subcommand)]
+    Namespace(NamespaceCommand),
     /// Artifacts: components and results by digest.
     #[command(subcommand)]
     Artifact(Artifact),
@@ -155,16 +171,19 @@ fn key_value(text: &str) -> Result<(String, String), String> {
 #[derive(Debug, ClapArgs)]
 pub(crate) struct Run {
     /// Job file (YAML, JSON, TOML); - is stdin.
-    #[arg(required = true)]
+    #[arg(required_unless_present = "plan")]
     pub(crate) files: Vec<PathBuf>,
+    /// A plan that `pliant plan --out` wrote; refused when the job has moved on.
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["files", "force", "expect_revision", "message"])]
+    pub(crate) plan: Option<PathBuf>,
     /// Return as soon as the submission is durable.
     #[arg(long)]
     pub(crate) detach: bool,
     /// Deploy again although nothing changed.
     #[arg(long)]
     pub(crate) force: bool,
-    /// Only say what would be done.
-    #[arg(long)]
+    /// Only say what would be done, like `plan`.
+    #[arg(long, conflicts_with = "plan")]
     pub(crate) dry_run: bool,
     /// Only if the job is at this revision; 0 is "must not exist".
     #[arg(long, value_name = "R")]
@@ -174,13 +193,6 @@ pub(crate) struct Run {
     pub(crate) message: Option<String>,
     #[command(flatten)]
     pub(crate) wait: WaitFlags,
-}
-
-#[derive(Clone, Debug, ClapArgs)]
-pub(crate) struct WaitFlags {
-    /// How long to wait; the work goes on afterwards.
-    #[arg(long, value_name = "TIME")]
-    pub(crate) timeout: Option<pliant_types::Millis>,
 }
 
 #[derive(Debug, ClapArgs)]
@@ -193,6 +205,9 @@ pub(crate) struct Logs {
     /// Only this task.
     #[arg(long)]
     pub(crate) task: Option<u32>,
+    /// Only what ran this version.
+    #[arg(long, value_name = "N", value_parser = job::version)]
+    pub(crate) version: Option<pliant_types::Version>,
     /// The execution before the newest.
     #[arg(long)]
     pub(crate) previous: bool,
@@ -202,59 +217,6 @@ pub(crate) struct Logs {
     /// Terminal control characters as they are.
     #[arg(long)]
     pub(crate) raw: bool,
-}
-
-#[derive(Debug, ClapArgs)]
-pub(crate) struct Verb {
-    /// The job's exact name or id.
-    pub(crate) job: String,
-    /// Only if the job is at this revision.
-    #[arg(long, value_name = "R")]
-    pub(crate) expect_revision: Option<u64>,
-    /// Return at once instead of waiting until every host has confirmed.
-    #[arg(long)]
-    pub(crate) detach: bool,
-    #[command(flatten)]
-    pub(crate) wait: WaitFlags,
-}
-
-#[derive(Debug, Subcommand)]
-pub(crate) enum Job {
-    /// List jobs.
-    List,
-    /// Show a job; `-o yaml` can be given to `run` again.
-    Show { job: String },
-    /// Versions of a job.
-    Versions { job: String },
-    /// What completed tasks left in /output.
-    Results(Results),
-    /// Events of a job.
-    Events {
-        job: String,
-        /// Go on as they happen.
-        #[arg(short, long)]
-        follow: bool,
-    },
-    /// Wait until a job runs, or has ended.
-    Wait {
-        job: String,
-        #[command(flatten)]
-        wait: WaitFlags,
-    },
-}
-
-#[derive(Debug, ClapArgs)]
-pub(crate) struct Results {
-    pub(crate) job: String,
-    /// Only this task.
-    #[arg(long)]
-    pub(crate) task: Option<u32>,
-    /// Print a file of the newest result.
-    #[arg(long, value_name = "PATH", conflicts_with = "extract")]
-    pub(crate) cat: Option<String>,
-    /// Unpack into this directory, which must not exist.
-    #[arg(long, value_name = "DIR")]
-    pub(crate) extract: Option<PathBuf>,
 }
 
 #[derive(Debug, Subcommand)]
@@ -275,6 +237,16 @@ pub(crate) enum Host {
     Pause { host: String },
     /// Place work on a paused host again.
     Activate { host: String },
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum NamespaceCommand {
+    /// List namespaces.
+    List,
+    /// Make a namespace; one that exists is left as it is.
+    Create { name: Namespace },
+    /// Delete an empty namespace.
+    Delete { name: Namespace },
 }
 
 #[derive(Debug, Subcommand)]

@@ -80,6 +80,15 @@ fn print_problem(problem: &Problem, file: Option<&str>) {
             eprintln!("      {hint}");
         }
     }
+    if !problem.difference.is_empty() {
+        eprintln!("  what is, and what was sent:");
+        for change in &problem.difference {
+            let none = || "(none)".to_owned();
+            let (old, new) = (change.old.clone(), change.new.clone());
+            let (old, new) = (old.unwrap_or_else(none), new.unwrap_or_else(none));
+            eprintln!("    {} {old} -> {new}", change.field);
+        }
+    }
     eprintln!("  do: {}", problem.hint);
     eprintln!("  more: pliant explain {}", problem.code);
 }

@@ -147,14 +147,6 @@ fn why_text(view: &WhyView) -> String {
     text
 }
 
-pub(crate) async fn versions(context: &Context<'_>, job: &str) -> Result<u8, Failure> {
-    let job = context.job(job)?;
-    let namespace = &context.global.namespace;
-    let found = context.client.versions(namespace, &job).await?.items;
-    output::list(context.global.output, &found)?;
-    Ok(DONE)
-}
-
 pub(crate) async fn executions(context: &Context<'_>, job: Option<String>) -> Result<u8, Failure> {
     let job: Option<JobRef> = job.map(|job| context.job(&job)).transpose()?;
     let namespace = &context.global.namespace;

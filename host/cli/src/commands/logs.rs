@@ -47,8 +47,9 @@ pub(crate) async fn logs(context: &Context<'_>, asked: Logs) -> Result<u8, Failu
 async fn executions(context: &Context<'_>, asked: &Logs) -> Result<Vec<ExecutionView>, Failure> {
     let job = context.job(&asked.subject)?;
     let namespace = &context.global.namespace;
-    let all =
+    let mut all =
         super::job::all_pages!(query => context.client.executions(Some((namespace, &job)), &query));
+    all.retain(|e| asked.version.is_none_or(|version| e.version == version));
     let mut by_task: BTreeMap<_, Vec<ExecutionView>> = BTreeMap::new();
     let newest_run = all.iter().map(|e| e.incarnation).max();
     for execution in all.into_iter().filter(|e| Some(e.incarnation) == newest_run) {

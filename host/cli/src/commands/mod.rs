@@ -7,15 +7,18 @@ mod host;
 mod job;
 mod journal;
 mod logs;
+mod namespace;
+mod plan;
 mod results;
 mod rows;
 mod run;
 mod up;
 mod validate;
 mod verb;
+mod versions;
 
 use crate::{
-    args::{Args, Artifact, Command, Component, Execution, Host, Job},
+    args::{Args, Artifact, Command, Component, Execution, Host, Job, Show},
     fail::Failure,
 };
 use clap::CommandFactory;
@@ -49,19 +52,25 @@ async fn online(global: &crate::args::Global, command: Command) -> Result<u8, Fa
     let context = Context { client, global };
     match command {
         Command::Run(run) => run::run(&context, run).await,
+        Command::Plan(plan) => plan::plan(&context, plan).await,
+        Command::Rollback(asked) | Command::Job(Job::Rollback(asked)) => {
+            versions::rollback(&context, asked).await
+        }
+        Command::Scale(asked) | Command::Job(Job::Scale(asked)) => {
+            verb::scale(&context, asked).await
+        }
+        Command::Namespace(command) => namespace::namespace(&context, command).await,
         Command::Ps | Command::Job(Job::List) => job::list(&context).await,
         Command::Status { job: Some(job) } => job::status(&context, &job).await,
         Command::Status { job: None } => host::cluster(&context).await,
         Command::Why { subject } => job::why(&context, &subject).await,
-        Command::Logs(logs) => logs::logs(&context, logs).await,
-        Command::Stop(verb) => verb::stop(&context, verb).await,
-        Command::Start(verb) => verb::start(&context, verb).await,
-        Command::Delete(verb) => verb::delete(&context, verb).await,
-        Command::Job(Job::Show { job }) => job::show(&context, &job).await,
-        Command::Job(Job::Versions { job }) => job::versions(&context, &job).await,
-        Command::Job(Job::Results(asked)) => results::results(&context, asked).await,
-        Command::Job(Job::Events { job, follow }) => job::events(&context, &job, follow).await,
-        Command::Job(Job::Wait { job, wait }) => verb::wait(&context, &job, &wait).await,
+        Command::Logs(logs) | Command::Job(Job::Logs(logs)) => logs::logs(&context, logs).await,
+        Command::Stop(stop) | Command::Job(Job::Stop(stop)) => verb::stop(&context, stop).await,
+        Command::Start(verb) | Command::Job(Job::Start(verb)) => verb::start(&context, verb).await,
+        Command::Delete(verb) | Command::Job(Job::Delete(verb)) => {
+            verb::delete(&context, verb).await
+        }
+        Command::Job(command) => of_job(&context, command).await,
         Command::Execution(Execution::List { job }) => job::executions(&context, job).await,
         Command::Execution(Execution::Show { execution }) => {
             job::execution(&context, execution).await
@@ -84,6 +93,31 @@ async fn online(global: &crate::args::Global, command: Command) -> Result<u8, Fa
         | Command::Explain { .. }
         | Command::Completion { .. }
         | Command::CompileWorker => Ok(DONE),
+    }
+}
+
+/// Commands of `pliant job` that are not also commands by themselves.
+async fn of_job(context: &Context<'_>, command: Job) -> Result<u8, Failure> {
+    match command {
+        Job::Show(Show { job, version: None, text: false }) => job::show(context, &job).await,
+        Job::Show(Show { job, version, text }) => {
+            let version = version.unwrap_or(pliant_types::VersionRef::Current);
+            versions::show(context, &job, (&version, text)).await
+        }
+        Job::Versions { job } => versions::list(context, &job).await,
+        Job::Diff(asked) => versions::diff(context, asked).await,
+        Job::Tag(asked) => versions::tag(context, asked).await,
+        Job::Rerun(verb) => verb::rerun(context, verb).await,
+        Job::Results(asked) => results::results(context, asked).await,
+        Job::Events { job, follow } => job::events(context, &job, follow).await,
+        Job::Wait { job, wait } => verb::wait(context, &job, &wait).await,
+        Job::List
+        | Job::Logs(_)
+        | Job::Stop(_)
+        | Job::Start(_)
+        | Job::Delete(_)
+        | Job::Rollback(_)
+        | Job::Scale(_) => Ok(DONE),
     }
 }
 

@@ -3,8 +3,11 @@
 use super::Context;
 use crate::{args::Results, fail::Failure, output};
 use cap_std::{ambient_authority, fs::Dir};
-use pliant_api::body::ResultsView;
-use pliant_types::codes::{Code, exit_code::DONE};
+use pliant_api::body::{ResultsView, RunQuery};
+use pliant_types::{
+    Incarnation,
+    codes::{Code, exit_code::DONE},
+};
 use std::{
     io::{Read, Write},
     path::{Component, Path},
@@ -17,7 +20,8 @@ const MAX_BYTES: u64 = 1 << 30;
 
 pub(crate) async fn results(context: &Context<'_>, asked: Results) -> Result<u8, Failure> {
     let job = context.job(&asked.job)?;
-    let mut all = context.client.results(&context.global.namespace, &job).await?.items;
+    let query = RunQuery { version: asked.version, run: asked.run.map(Incarnation::new) };
+    let mut all = context.client.results(&context.global.namespace, &job, &query).await?.items;
     if let Some(task) = asked.task {
         all.retain(|result| result.task.get() == task);
     }

@@ -2,7 +2,8 @@
 
 use crate::output::{Show, ago, bytes, state};
 use pliant_api::body::{
-    ArtifactView, EventView, ExecutionView, HostView, JobSummary, ResultsView, VersionView,
+    ArtifactView, EventView, ExecutionView, HostView, JobSummary, NamespaceView, ResultsView,
+    VersionView,
 };
 
 impl Show for JobSummary {
@@ -99,21 +100,49 @@ impl Show for HostView {
 }
 
 impl Show for VersionView {
-    fn header(_: bool) -> Vec<&'static str> {
-        vec!["VERSION", "AUTHOR", "AGE", "DIGEST", "SOURCE", "MESSAGE"]
+    fn header(wide: bool) -> Vec<&'static str> {
+        let plain = vec!["VERSION", "RESULT", "AUTHOR", "AGE", "DIGEST", "TAGS", "MESSAGE"];
+        if wide { [plain, vec!["SOURCE", "TEMPLATE", "FAILURE"]].concat() } else { plain }
     }
-    fn row(&self, _: bool) -> Vec<String> {
-        vec![
-            format!("{}{}", self.version, if self.current { " *" } else { "" }),
+    fn row(&self, wide: bool) -> Vec<String> {
+        let current = if self.current { " *" } else { "" };
+        let from = self.from.map(|from| format!(" (copy of {from})")).unwrap_or_default();
+        let tags: Vec<_> = self.tags.iter().map(|tag| tag.as_str()).collect();
+        let proven = if self.proven_at.is_some() { "proven" } else { self.result.as_str() };
+        let plain = vec![
+            format!("{}{current}{from}", self.version),
+            proven.to_owned(),
             self.author.clone(),
             ago(self.created_at),
             self.digest.short(),
-            self.source.clone().unwrap_or_default(),
+            tags.join(" "),
             self.message.clone().unwrap_or_default(),
-        ]
+        ];
+        if !wide {
+            return plain;
+        }
+        let source = self.source.clone().unwrap_or_default();
+        let failure = self.failure.clone().unwrap_or_default();
+        [plain, vec![source, self.template_hash.clone(), failure]].concat()
     }
     fn name(&self) -> String {
         self.version.to_string()
+    }
+}
+
+impl Show for NamespaceView {
+    fn header(_: bool) -> Vec<&'static str> {
+        vec!["NAMESPACE", "JOBS", "AGE"]
+    }
+    fn row(&self, _: bool) -> Vec<String> {
+        vec![
+            self.name.to_string(),
+            self.jobs.to_string(),
+            self.created_at.map(ago).unwrap_or_default(),
+        ]
+    }
+    fn name(&self) -> String {
+        self.name.to_string()
     }
 }
 

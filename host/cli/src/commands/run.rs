@@ -1,9 +1,9 @@
-//! `run`: parse, upload, submit, follow.
+//! `run`: parse, upload, submit, follow; and how the answer of a submission is printed.
 
 use super::{Context, follow};
 use crate::{args::Run, fail::Failure, output};
 use pliant_api::{
-    body::{SubmitAnswer, SubmitOutcome, SubmitQuery},
+    body::{ChangeView, PlanView, SubmitAnswer, SubmitOutcome, SubmitQuery},
     parse::{Format, ParsedJob, parse, render},
     problem::Problem,
     routes::JobRef,
@@ -54,9 +54,16 @@ fn read_text(file: &Path) -> std::io::Result<String> {
 }
 
 pub(crate) async fn run(context: &Context<'_>, run: Run) -> Result<u8, Failure> {
+    if let Some(file) = run.plan.clone() {
+        return super::plan::run_saved(context, &file, &run).await;
+    }
     let mut code = DONE;
     for job in read(&run.files)? {
-        let answer = submit(context, &run, job).await?;
+        let mut prepared = prepare(context, job).await?;
+        prepared.force = run.force;
+        prepared.message.clone_from(&run.message);
+        prepared.expect = run.expect_revision.map(Revision::new);
+        let answer = send(context, &prepared, run.dry_run).await?;
         print_answer(context, &answer)?;
         if run.detach || run.dry_run {
             continue;
@@ -68,7 +75,21 @@ pub(crate) async fn run(context: &Context<'_>, run: Run) -> Result<u8, Failure> 
     Ok(code)
 }
 
-async fn submit(context: &Context<'_>, run: &Run, from: FromFile) -> Result<SubmitAnswer, Failure> {
+/// A submission whose component is uploaded.
+pub(crate) struct Prepared {
+    pub(crate) shown: String,
+    pub(crate) namespace: pliant_types::Namespace,
+    pub(crate) name: pliant_types::JobName,
+    pub(crate) text: String,
+    pub(crate) format: Format,
+    pub(crate) source: Option<String>,
+    pub(crate) force: bool,
+    pub(crate) message: Option<String>,
+    pub(crate) expect: Option<Revision>,
+}
+
+/// Checks a job of a file and uploads its component.
+pub(crate) async fn prepare(context: &Context<'_>, from: FromFile) -> Result<Prepared, Failure> {
     let FromFile { file, format, job } = from;
     let shown = file.display().to_string();
     let problems = job.problems();
@@ -83,22 +104,32 @@ async fn submit(context: &Context<'_>, run: &Run, from: FromFile) -> Result<Subm
     let namespace = metadata.namespace.clone().unwrap_or_else(|| context.global.namespace.clone());
     let name = metadata.name.clone();
     let (text, source) = upload(context, &file, format, job).await?;
+    let (force, message, expect) = (false, None, None);
+    Ok(Prepared { shown, namespace, name, text, format, source, force, message, expect })
+}
+
+/// Sends a submission, or only asks what it would do.
+pub(crate) async fn send(
+    context: &Context<'_>,
+    prepared: &Prepared,
+    dry_run: bool,
+) -> Result<SubmitAnswer, Failure> {
     let submission = Submission {
-        namespace,
-        name,
-        text,
-        format,
+        namespace: prepared.namespace.clone(),
+        name: prepared.name.clone(),
+        text: prepared.text.clone(),
+        format: prepared.format,
         query: SubmitQuery {
-            dry_run: run.dry_run,
-            force: run.force,
-            message: run.message.clone(),
-            source,
+            dry_run,
+            force: prepared.force,
+            message: prepared.message.clone(),
+            source: prepared.source.clone(),
         },
-        expect: run.expect_revision.map(Revision::new),
+        expect: prepared.expect,
         key: IdempotencyKey::random(),
     };
     context.client.submit(&submission).await.map_err(|error| match error {
-        pliant_client::ClientError::Refused(problem) => Failure::in_file(*problem, &shown),
+        pliant_client::ClientError::Refused(problem) => Failure::in_file(*problem, &prepared.shown),
         other => other.into(),
     })
 }
@@ -154,7 +185,8 @@ async fn upload(
     Ok((render(&manifest, format), Some(source)))
 }
 
-fn print_answer(context: &Context<'_>, answer: &SubmitAnswer) -> Result<(), Failure> {
+/// Prints what a submission or a rollback did, or would do.
+pub(crate) fn print_answer(context: &Context<'_>, answer: &SubmitAnswer) -> Result<(), Failure> {
     for warning in &answer.warnings {
         eprintln!("warning: {warning}");
     }
@@ -171,17 +203,63 @@ fn print_answer(context: &Context<'_>, answer: &SubmitAnswer) -> Result<(), Fail
             "job {} {would}{word}: version {}, revision {}\n",
             answer.name, answer.version, answer.revision
         );
-        for change in &answer.changes {
-            let none = || "(none)".to_owned();
-            let class = serde_json::to_string(&change.class).unwrap_or_default();
-            text += &format!(
-                "  {} {} -> {} [{}]\n",
-                change.field,
-                change.old.clone().unwrap_or_else(none),
-                change.new.clone().unwrap_or_else(none),
-                class.trim_matches('"')
-            );
+        text += &changes(&answer.changes);
+        if let Some(plan) = &answer.plan {
+            text += &steps(plan);
         }
         text
     })
+}
+
+/// Changed fields, one in a line, each with its class.
+pub(crate) fn changes(changes: &[ChangeView]) -> String {
+    let none = || "(none)".to_owned();
+    changes
+        .iter()
+        .map(|change| {
+            let (old, new) = (change.old.clone(), change.new.clone());
+            format!(
+                "  {} {} -> {} [{}]\n",
+                change.field,
+                old.unwrap_or_else(none),
+                new.unwrap_or_else(none),
+                change.class
+            )
+        })
+        .collect()
+}
+
+/// Tasks that a plan prints by themselves.
+const SHOWN_STEPS: usize = 20;
+
+fn steps(plan: &PlanView) -> String {
+    let counts: Vec<_> =
+        plan.counts.iter().map(|(step, count)| format!("{count} {step}")).collect();
+    let mut text = match plan.size_before {
+        Some(before) if before != plan.size_after => {
+            format!("  size {before} -> {}\n", plan.size_after)
+        }
+        Some(_) => format!("  size {} is kept\n", plan.size_after),
+        None => format!("  size {}\n", plan.size_after),
+    };
+    if !counts.is_empty() {
+        text += &format!("  tasks: {}\n", counts.join(", "));
+    }
+    let moved = plan.steps.iter().filter(|step| step.step != "keep");
+    for step in moved.clone().take(SHOWN_STEPS) {
+        let place = match (&step.from, &step.to) {
+            (Some(from), Some(to)) if from == to => format!("on {to}"),
+            (Some(from), Some(to)) => format!("{from} -> {to}"),
+            (None, Some(to)) => format!("on {to}"),
+            (Some(from), None) => format!("on {from}"),
+            (None, None) => String::new(),
+        };
+        let wait = step.wait.as_ref().map(|wait| format!(" waits: {wait}")).unwrap_or_default();
+        text += &format!("    task {} {} {place}{wait}\n", step.task, step.step);
+    }
+    let hidden = moved.count().saturating_sub(SHOWN_STEPS);
+    if hidden > 0 {
+        text += &format!("    … and {hidden} more; `-o json` lists a thousand\n");
+    }
+    text
 }

@@ -90,6 +90,7 @@ async fn run_files(
     let client = crate::connect::client(&global)?;
     let context = super::Context { client, global: &global };
     let run = crate::args::Run {
+        plan: None,
         files: asked.files.clone(),
         detach: true,
         force: false,

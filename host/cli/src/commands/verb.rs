@@ -2,12 +2,12 @@
 
 use super::{Context, follow};
 use crate::{
-    args::{Verb, WaitFlags},
+    args::{Scale, ScaleTo, Stop, Verb, WaitFlags},
     fail::Failure,
     output,
 };
 use pliant_api::{
-    body::{VerbAnswer, WatchEvent},
+    body::{ScaleBody, VerbAnswer, WatchEvent},
     routes::JobRef,
 };
 use pliant_client::{Received, Verb as Act};
@@ -17,10 +17,39 @@ use pliant_types::{
 };
 use std::time::Duration;
 
-pub(crate) async fn stop(context: &Context<'_>, verb: Verb) -> Result<u8, Failure> {
-    let (job, answer) = act(context, &verb, Act::Stop).await?;
-    print(context, &verb.job, &answer, "is asked to stop")?;
-    if verb.detach { Ok(DONE) } else { until_over(context, &job, &verb.wait).await }
+pub(crate) async fn stop(context: &Context<'_>, stop: Stop) -> Result<u8, Failure> {
+    let Stop { verb, version } = stop;
+    let asked = version.map_or(Act::Stop, Act::StopVersion);
+    let (job, answer) = act(context, &verb, asked).await?;
+    let words = match version {
+        Some(version) => format!("is asked to stop its runs of version {version}"),
+        None => "is asked to stop".to_owned(),
+    };
+    print(context, &verb.job, &answer, &words)?;
+    // Other runs may go on, so only the end of the whole job is waited for.
+    if verb.detach || version.is_some() {
+        return Ok(DONE);
+    }
+    until_over(context, &job, &verb.wait).await
+}
+
+pub(crate) async fn rerun(context: &Context<'_>, verb: Verb) -> Result<u8, Failure> {
+    let (job, answer) = act(context, &verb, Act::Rerun).await?;
+    print(context, &verb.job, &answer, "runs again")?;
+    if verb.detach { Ok(DONE) } else { follow::follow(context, &job, &verb.wait).await }
+}
+
+pub(crate) async fn scale(context: &Context<'_>, scale: Scale) -> Result<u8, Failure> {
+    let body = match scale.to {
+        ScaleTo::Exactly(count) => ScaleBody { count: Some(count), by: None },
+        ScaleTo::By(by) => ScaleBody { count: None, by: Some(by) },
+    };
+    let job = context.job(&scale.job)?;
+    let expect = scale.expect_revision.map(Revision::new);
+    let namespace = &context.global.namespace;
+    let answer = context.client.act(namespace, &job, Act::Scale(body), expect).await?;
+    print(context, &scale.job, &answer, "has another size")?;
+    Ok(DONE)
 }
 
 pub(crate) async fn start(context: &Context<'_>, verb: Verb) -> Result<u8, Failure> {
