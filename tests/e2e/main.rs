@@ -5,3 +5,4 @@ mod crash;
 mod limits;
 mod refusals;
 mod stories;
+mod versions;

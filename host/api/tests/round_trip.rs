@@ -9,13 +9,14 @@
 
 use std::collections::BTreeMap;
 
+use pliant_api::body::JobView;
 use pliant_api::parse::{Format, explain, parse, render};
 use pliant_types::spec::{
     API_VERSION, Affinity, Amount, Backoff, CallProbe, Capabilities, Container, Elastic, Engine,
     ExecProbe, Health, HostLoss, HttpProbe, Isolation, JobSpec, Kind, Manifest, Mount, MountMode,
     OnHostChange, OnResubmit, Order, Placement, Port, Probe, Protocol, ReportProbe, Resources,
     Restart, RestartPolicy, Reuse, RolloutStrategy, Route, Service, Source, Span, Spread, Strategy,
-    Swap, TcpProbe, Timeouts, Update, Wasm, WrittenMetadata,
+    Swap, TcpProbe, Timeouts, Update, Wasm, WrittenMetadata, without_nulls,
 };
 use pliant_types::spec::{Anchor, LossMode, LossPolicy};
 use pliant_types::{Cpu, Memory, Millis};
@@ -311,6 +312,32 @@ proptest::proptest! {
             let text = render(&manifest, format);
             let jobs = parse(&text, format).unwrap_or_else(|failure| panic!("{format:?} {failure:?}\n{text:?}"));
             assert_eq!(jobs[0].manifest, manifest, "{format:?}\n{text}");
+        }
+    }
+
+    /// `pliant job show X -o yaml | pliant run -`: the whole view, server's members included, is the
+    /// same job again, in YAML as in JSON.
+    #[test]
+    fn a_shown_job_is_submitted_as_itself(manifest in manifest()) {
+        let golden = include_str!("golden/job-view.json");
+        let mut view: JobView = serde_json::from_str(golden).unwrap();
+        view.metadata.name = manifest.metadata.name.clone();
+        if let Some(namespace) = &manifest.metadata.namespace {
+            view.metadata.namespace = namespace.clone();
+        }
+        view.metadata.labels = without_nulls(&manifest.metadata.labels);
+        view.metadata.annotations = without_nulls(&manifest.metadata.annotations);
+        view.effective = Some(manifest.spec.clone());
+        view.spec = manifest.spec;
+        let yaml = serde_saphyr::to_string(&view).unwrap();
+        let json = serde_json::to_string_pretty(&view).unwrap();
+        for (text, format) in [(yaml, Format::Yaml), (json, Format::Json)] {
+            let jobs = parse(&text, format).unwrap_or_else(|failure| panic!("{format:?} {failure:?}\n{text}"));
+            let read = &jobs[0].manifest;
+            assert_eq!(read.spec, view.spec, "{format:?}\n{text}");
+            assert_eq!(without_nulls(&read.metadata.labels), view.metadata.labels);
+            assert_eq!(without_nulls(&read.metadata.annotations), view.metadata.annotations);
+            assert_eq!(read.metadata.name, view.metadata.name);
         }
     }
 

@@ -341,3 +341,43 @@ fn a_forecast_is_the_decision_with_its_steps_and_changes_nothing() {
     let refusal = forecast(&world.state, &request(&of_kind("daemon")), world.now);
     assert_eq!(refusal.expect_err("the same refusal").code, Code::KindImmutable);
 }
+
+#[test]
+fn ten_thousand_unchanged_submissions_make_no_fact() {
+    let mut world = World::with_hosts(1);
+    proven(&mut world, "web", &service(2));
+    let (entries, hash) = (world.journal.len(), world.state.hash());
+    for _ in 0..10_000 {
+        let answer = world.submit("web", &service(2)).expect("unchanged");
+        assert_eq!(answer.outcome, SubmitOutcome::Unchanged);
+    }
+    assert_eq!((world.journal.len(), world.state.hash()), (entries, hash));
+}
+
+#[test]
+fn a_thousand_changes_of_state_of_a_large_job_write_under_300_kilobytes() {
+    let mut world = World::with_hosts(1);
+    let large = format!(
+        r#"{{"kind":"service",{WASM},"env":{{{}}}}}"#,
+        (0..100)
+            .map(|n| format!(r#""K{n}":"{}""#, "x".repeat(1_000)))
+            .collect::<Vec<_>>()
+            .join(",")
+    );
+    assert!(large.len() > 100_000);
+    let mut submit = submission("web", &large);
+    submit.text = None;
+    world.submit_with(submit).expect("created");
+    world.obey();
+    let written = |world: &World| world.journal.iter().map(Vec::len).sum::<usize>();
+    assert!(written(&world) > 100_000 && written(&world) < 210_000, "the spec is stored once");
+    let (before, id) = (written(&world), world.live("web")[0].id);
+    let entries = world.journal.len();
+    for n in 0..1_000 {
+        let phase = [pliant_types::Phase::Preparing, pliant_types::Phase::Running][n % 2];
+        world.report(id, phase, None);
+    }
+    assert_eq!(world.journal.len() - entries, 1_000, "each is an entry of its own");
+    let bytes = written(&world) - before;
+    assert!(bytes < 300_000, "{bytes} bytes");
+}
