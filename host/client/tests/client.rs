@@ -12,7 +12,7 @@ use axum::extract::Request;
 use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{any, get, put};
-use pliant_api::body::{SubmitQuery, WatchEvent};
+use pliant_api::body::{ScaleBody, SubmitQuery, WatchEvent};
 use pliant_api::parse::Format;
 use pliant_api::problem::{PROBLEM_JSON, Problem};
 use pliant_api::sse::{EVENT_STREAM, Frame, HEARTBEAT};
@@ -151,8 +151,10 @@ async fn verbs_name_the_revision_that_they_expect() {
     let server = serve(Router::new().route(path, any(handler))).await;
     let (namespace, job) = ("default".parse().unwrap(), "j_1".parse().unwrap());
     let expect = Some(pliant_types::Revision::new(9));
-    let answer =
-        client(&server.address).act(&namespace, &job, Verb::Scale(3), expect).await.unwrap();
+    let answer = client(&server.address)
+        .act(&namespace, &job, Verb::Scale(ScaleBody { count: Some(3), by: None }), expect)
+        .await
+        .unwrap();
     assert!(answer.changed);
 }
 

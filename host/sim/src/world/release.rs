@@ -87,10 +87,11 @@ impl World {
             FactKind::IncarnationStarted { beside: true, .. } => {
                 self.coverage.note("runs beside each other");
             }
-            FactKind::VersionAdded { job, record } if record.from.is_some() => {
-                if state.marks(*job, record.number).proven_at.is_some() {
-                    self.coverage.note("rolled back to a proven version");
-                }
+            FactKind::VersionAdded { job, record }
+                if record.from.is_some()
+                    && state.marks(*job, record.number).proven_at.is_some() =>
+            {
+                self.coverage.note("rolled back to a proven version");
             }
             FactKind::IncarnationStarted { job, incarnation, .. }
                 if incarnation.get() > 1 && state.index.job_live(*job) > 0 =>
