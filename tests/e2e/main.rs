@@ -4,5 +4,6 @@
 mod crash;
 mod limits;
 mod refusals;
+mod registry;
 mod stories;
 mod versions;

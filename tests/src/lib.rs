@@ -5,6 +5,7 @@
 
 pub mod cluster;
 pub mod http;
+pub mod registry;
 
 use std::path::{Path, PathBuf};
 
