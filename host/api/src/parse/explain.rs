@@ -1,8 +1,10 @@
 //! What a field means: the schema, read by people (`pliant explain FIELD.PATH`).
 
 use super::hint;
+use super::json_schema::default_of;
 use super::schema::DOCUMENT;
 use super::shape::{Need, Shape};
+use pliant_types::{ChangeClass, class::class_of};
 
 /// A field and what is directly below it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -13,6 +15,10 @@ pub struct Explained {
     pub form: String,
     /// Whether it must be written.
     pub required: bool,
+    /// Its default, as JSON.
+    pub default: Option<String>,
+    /// What a change of it does to a Wasm task; nothing for what is no field of its own.
+    pub class: Option<ChangeClass>,
     /// Name and sentence of each field below.
     pub fields: Vec<(&'static str, &'static str)>,
 }
@@ -26,6 +32,8 @@ pub fn explain(path: &str) -> Result<Explained, String> {
         doc: "A job document.",
         form: DOCUMENT.words_for(),
         required: true,
+        default: None,
+        class: None,
         fields: names(DOCUMENT),
     };
     let mut found = whole;
@@ -45,6 +53,8 @@ pub fn explain(path: &str) -> Result<Explained, String> {
             doc: field.doc,
             form: field.shape.words_for(),
             required: field.need == Need::Must,
+            default: default_of(&before).map(|value| value.to_string()),
+            class: (before.contains('.')).then(|| class_of(&before, false)),
             fields: names(field.shape),
         };
     }
@@ -65,6 +75,9 @@ mod tests {
         assert_eq!(found.form, "a whole number from 1 to 65535");
         assert!(!found.required);
         assert_eq!(explain("spec.ports").unwrap().fields.len(), 3);
+        let surge = explain("spec.update.maxSurge").unwrap();
+        assert_eq!((surge.default.as_deref(), surge.class), (Some("1"), Some(ChangeClass::Policy)));
+        assert_eq!(explain("spec.env").unwrap().class, Some(ChangeClass::Restart));
         assert_eq!(explain("").unwrap().fields[0].0, "apiVersion");
         assert_eq!(
             explain("spec.update.maxSurg").unwrap_err(),

@@ -6,6 +6,7 @@
 mod explain;
 mod hint;
 mod json;
+mod json_schema;
 mod node;
 mod render;
 mod schema;
@@ -16,6 +17,7 @@ mod walk;
 mod yaml;
 
 pub use explain::{Explained, explain};
+pub use json_schema::{default_of, json_schema};
 pub use node::{Position, dotted};
 pub use render::render;
 

@@ -17,6 +17,12 @@ pub(crate) fn explain(what: &str) -> Result<u8, Failure> {
     match pliant_api::parse::explain(what) {
         Ok(explained) => {
             println!("{what}: {}\n  {}", explained.doc, explained.form);
+            if let Some(default) = &explained.default {
+                println!("  default: {default}");
+            }
+            if let Some(class) = explained.class {
+                println!("  a change is of class: {class}");
+            }
             if !explained.fields.is_empty() {
                 for (field, doc) in &explained.fields {
                     println!("  {field}: {doc}");

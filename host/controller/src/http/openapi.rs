@@ -6,7 +6,14 @@ use axum::{
 };
 use pliant_api::{body, problem::Problem, routes as path};
 use serde_json::{Map, Value, json};
-use utoipa::{PartialSchema, ToSchema, openapi::RefOr, openapi::schema::Schema};
+use utoipa::{
+    IntoParams, PartialSchema, ToSchema,
+    openapi::{
+        RefOr,
+        path::{Parameter, ParameterIn},
+        schema::Schema,
+    },
+};
 
 /// One operation: method, path, what it does, request body, answer.
 struct Operation {
@@ -134,7 +141,7 @@ fn describe(operation: &Operation) -> Value {
     let mut described = json!({
         "summary": operation.summary,
         "operationId": operation_id(operation),
-        "parameters": parameters(operation.path),
+        "parameters": parameters(operation),
         "responses": {
             "200": {"description": "As asked.", "content": {kind: {"schema": schema}}},
             "default": {
@@ -174,11 +181,42 @@ fn operation_id(operation: &Operation) -> String {
     format!("{}_{}", operation.method, words.collect::<Vec<_>>().join("_"))
 }
 
-fn parameters(path: &str) -> Value {
-    let names = path.split('/').filter_map(|part| part.strip_prefix('{')?.strip_suffix('}'));
-    names
-        .map(|name| json!({"name": name, "in": "path", "required": true, "schema": {"type": "string"}}))
-        .collect()
+fn parameters(operation: &Operation) -> Value {
+    let names = operation.path.split('/');
+    let names = names.filter_map(|part| part.strip_prefix('{')?.strip_suffix('}'));
+    let text = json!({"type": "string"});
+    let mut all: Vec<Value> = names
+        .map(|name| json!({"name": name, "in": "path", "required": true, "schema": text}))
+        .collect();
+    all.extend(query(operation).iter().map(|p| serde_json::to_value(p).unwrap_or_default()));
+    if operation.method != "get" && operation.path.starts_with(path::JOB) {
+        for (name, words) in [
+            ("If-Match", "Only at this spec revision; \"0\" is that the job must not exist."),
+            ("Idempotency-Key", "Sent twice with the same body, it is carried out once."),
+        ] {
+            all.push(json!({"name": name, "in": "header", "description": words, "schema": text}));
+        }
+    }
+    all.into()
+}
+
+/// What an operation takes behind the question mark.
+fn query(operation: &Operation) -> Vec<Parameter> {
+    let place = || Some(ParameterIn::Query);
+    match (operation.method, operation.path) {
+        ("put", path::JOB) | ("post", path::JOB_ROLLBACK) => body::SubmitQuery::into_params(place),
+        ("post", path::JOB_STOP) => body::StopQuery::into_params(place),
+        ("get", path::JOB_DIFF) => body::DiffQuery::into_params(place),
+        ("get", path::JOB_RESULTS) => body::RunQuery::into_params(place),
+        ("get", path::EXECUTION_LOGS) => body::LogQuery::into_params(place),
+        ("get", path::EVENTS | path::JOB_EVENTS) => body::WatchQuery::into_params(place),
+        _ => match operation.gives {
+            Gives::Page(_) if operation.path != path::NAMESPACES => {
+                body::PageQuery::into_params(place)
+            }
+            _ => Vec::new(),
+        },
+    }
 }
 
 macro_rules! collect {
