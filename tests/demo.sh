@@ -59,6 +59,14 @@ head -n 5 table.txt
 show logs words
 show ps
 show run hello.yaml
+printf '\n# the same name, another spec: a plan, a new version, a look at the history, and back\n'
+sed 's/count: 2/count: 2\n  env: {COLOUR: red}/' hello.yaml > hello-red.yaml
+show plan hello-red.yaml
+show run hello-red.yaml -m "try red"
+show job tag hello tried-red
+show rollback hello --to 1 -m "blue was better"
+show job versions hello
+show job diff hello tried-red current
 show stop hello
 show ps
 printf '\nCtrl-C\n'

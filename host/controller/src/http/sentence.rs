@@ -44,6 +44,26 @@ pub(super) fn sentence(fact: &FactKind) -> String {
         },
         FactKind::TaskForgotten { task } => format!("task {} was removed", task.number),
         FactKind::MembersFixed { .. } => "its hosts are chosen".to_owned(),
+        FactKind::VersionProven { version, .. } => format!("version {version} is proven"),
+        FactKind::VersionFailed { version, reason, .. } => {
+            format!("version {version} failed: {reason}")
+        }
+        FactKind::VersionTagged { version, tag, .. } => {
+            format!("version {version} is tagged {tag}")
+        }
+        FactKind::VersionUntagged { tag, .. } => format!("no version is tagged {tag} any more"),
+        FactKind::IncarnationMoved { incarnation, version, .. } => {
+            format!("run {incarnation} counts as version {version}, without a restart")
+        }
+        FactKind::IncarnationHalted { incarnation, .. } => {
+            format!("run {incarnation} was asked to stop")
+        }
+        FactKind::RunQueued { version: Some(version), .. } => {
+            format!("version {version} waits for the end of the present run")
+        }
+        FactKind::RunQueued { version: None, .. } => "no version waits any more".to_owned(),
+        FactKind::NamespaceCreated { namespace } => format!("namespace {namespace} was created"),
+        FactKind::NamespaceDeleted { namespace } => format!("namespace {namespace} was deleted"),
         other => execution_sentence(other),
     }
 }
