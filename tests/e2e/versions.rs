@@ -199,3 +199,25 @@ fn eight_clients_race_for_a_thousand_updates_and_none_is_lost() {
     cluster.ok(&["delete", "race"]);
     eventually("the name is free", || cluster.ok(&["ps", "-o", "name"]).is_empty().then_some(()));
 }
+
+#[test]
+fn case_v13_v16_v37_n9_what_is_shown_refused_and_invalid_is_told_apart() {
+    let cluster = Cluster::up(&[]);
+    let file = ticker(&cluster, "100");
+    cluster.ok(&["run", &file, "--detach"]);
+    let view = cluster.json(&["job", "show", "ticker"]);
+    assert!(view["spec"].get("update").is_none(), "case V13: defaults are not the user's: {view}");
+    assert_eq!(view["effective"]["update"]["maxSurge"], 1);
+    let twice =
+        std::fs::read_to_string(&file).unwrap().replace("TICK_MS: \"100\"", "A: \"1\", A: \"2\"");
+    let invalid = cluster.dir().join("twice.yaml").display().to_string();
+    std::fs::write(&invalid, twice).unwrap();
+    for command in ["plan", "run", "validate"] {
+        let said = cluster.pliant(&[command, &invalid]);
+        assert_eq!(said.code, 3, "cases V16 and V37, {command}: {said:#?}");
+        assert!(said.stderr.contains("already written"), "{said:#?}");
+    }
+    let taken = cluster.pliant(&["run", &file, "--expect-revision", "0", "--detach"]);
+    assert_eq!(taken.code, 5, "case N9: a conflict, no failure of the server: {taken:#?}");
+    assert!(taken.stderr.contains("must not exist"), "{taken:#?}");
+}

@@ -56,7 +56,7 @@ fn case_v12_v26_v28_daemons_are_proven_and_a_new_uid_has_no_history() {
 }
 
 #[test]
-fn a_rollback_is_a_new_version_that_says_where_it_came_from() {
+fn case_b4_b8_a_rollback_is_a_new_version_that_says_where_it_came_from() {
     let mut world = World::with_hosts(1);
     proven(&mut world, "web", &with_env("1"));
     world.submit("web", &with_env("2")).expect("updated");
@@ -380,4 +380,41 @@ fn a_thousand_changes_of_state_of_a_large_job_write_under_300_kilobytes() {
     assert_eq!(world.journal.len() - entries, 1_000, "each is an entry of its own");
     let bytes = written(&world) - before;
     assert!(bytes < 300_000, "{bytes} bytes");
+}
+
+#[test]
+fn case_v14_a_version_keeps_the_hash_and_the_table_of_defaults_that_it_was_given() {
+    let mut world = World::with_hosts(1);
+    world.submit("web", &with_env("1")).expect("created");
+    let job = world.job("web").clone();
+    let first = world.state.current_version(&job).expect("kept").record.clone();
+    world.submit("web", &with_env("2")).expect("updated");
+    let snapshot = pliant_core::encode_snapshot(&world.state);
+    let read = pliant_core::decode_snapshot(&snapshot).expect("own snapshot");
+    let again = read.versions_of(job.uid).next().expect("kept").record.clone();
+    assert_eq!((again.template_hash, again.defaults), (first.template_hash, first.defaults));
+    assert!(first.spec.update.is_none(), "defaults are never written into the stored spec");
+}
+
+#[test]
+fn case_v21_v40_n11_start_takes_the_last_users_version_by_name_or_id() {
+    let mut world = World::with_hosts(1);
+    world.submit("web", &with_env("1")).expect("created");
+    world.submit("web", &with_env("2")).expect("updated");
+    world.obey();
+    let uid = world.job("web").uid;
+    let by_id = || pliant_core::JobRef::Uid(pliant_types::Namespace::default_namespace(), uid);
+    let expect = Expect::Anything;
+    let stop = pliant_core::StopJob { job: by_id(), expect, version: None };
+    world.command(Command::Stop(stop)).expect("stopped by its id");
+    world.obey();
+    let start = pliant_core::StartJob { job: by_id(), expect };
+    world.command(Command::Start(start)).expect("started by its id");
+    world.obey();
+    assert!(world.live("web").iter().all(|e| e.version.get() == 2));
+    world.submit("sum", &common::batch(1)).expect("created");
+    world.complete("sum");
+    let uid = world.job("sum").uid;
+    let job = pliant_core::JobRef::Uid(pliant_types::Namespace::default_namespace(), uid);
+    world.command(Command::Rerun(pliant_core::RerunJob { job, expect })).expect("again by its id");
 }
