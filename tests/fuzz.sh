@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# Fuzzes the spec parser or submissions: tests/fuzz.sh parse|submit [SECONDS]. Keeps the corpus in
-# tests/fuzz/corpus. Not a part of `make test`, which runs the corpus through the same code.
+# Fuzzes the spec parser or submissions: tests/fuzz.sh parse|submit [SECONDS]. The kept corpus is
+# tests/fuzz/corpus-TARGET.tar; a run that finds nothing wrong writes it again, reduced to what covers
+# all that is known. Not a part of `make test`, which sends the corpus through the same code.
 #
 # Works on the stable toolchain: coverage without a sanitizer. Memory and time are libFuzzer's own limits.
 set -euo pipefail
@@ -8,6 +9,13 @@ cd "$(dirname "$0")/fuzz"
 
 target="${1:?usage: tests/fuzz.sh parse|submit [SECONDS]}"
 seconds="${2:-600}"
+kept="corpus-$target.tar"
 command -v cargo-fuzz >/dev/null || cargo install --quiet --locked cargo-fuzz
-exec cargo fuzz run --fuzz-dir . --sanitizer none "$target" "corpus/$target" -- \
-    -max_total_time="$seconds" -max_len=8192 -timeout=10 -rss_limit_mb=1024 -print_final_stats=1
+work="$(mktemp -d)"
+trap 'rm -rf "$work"' EXIT
+mkdir "$work/corpus" "$work/reduced"
+tar -xf "$kept" -C "$work/corpus"
+fuzz() { cargo fuzz run --fuzz-dir . --sanitizer none "$target" "$@"; }
+fuzz "$work/corpus" -- -max_total_time="$seconds" -max_len=8192 -timeout=10 -rss_limit_mb=1024 -print_final_stats=1
+fuzz "$work/reduced" "$work/corpus" -- -set_cover_merge=1
+tar --sort=name --owner=0 --group=0 --numeric-owner --mtime=@0 -C "$work/reduced" -cf "$kept" .
