@@ -64,11 +64,19 @@ impl Controller {
     /// # Errors
     /// [`StartError`]; nothing runs then.
     pub async fn start(config: Config) -> Result<Self, StartError> {
-        config.check()?;
         let dir = config.data_dir.join("controller");
         let mut options = DurableOptions::new(dir.join("journal"));
         options.snapshots = dir.join("snapshots");
-        let opener: Arc<dyn Opener> = Arc::new(DurableStore::new(options));
+        Self::start_on(config, Arc::new(DurableStore::new(options))).await
+    }
+
+    /// Begins to serve over any journal; tests bring one in memory that fails on command.
+    ///
+    /// # Errors
+    /// [`StartError`]; nothing runs then.
+    pub async fn start_on(config: Config, opener: Arc<dyn Opener>) -> Result<Self, StartError> {
+        config.check()?;
+        let dir = config.data_dir.join("controller");
         let artifacts_dir = dir.join("artifacts");
         let artifacts = ArtifactStore::open(&artifacts_dir).map_err(|source| {
             StartError::Artifacts { path: artifacts_dir.display().to_string(), source }

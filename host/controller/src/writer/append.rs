@@ -1,45 +1,60 @@
 //! The appender: makes staged batches durable in order, releases each, hands trouble back.
 
-use super::{inbox::WriteError, snapshots::Snapshotter, term::JournalState};
+use super::{
+    inbox::{Asked, Bell},
+    resolve::{Tries, Unresolved},
+    snapshots::Snapshotter,
+    term::JournalState,
+    waiting::{Job, Reason, release, turn_away},
+};
 use crate::published::Board;
-use pliant_core::{Answer, Reply, ReplyTag, Staged, State};
 use pliant_journal::{Append, BatchId, Class, Draft, Journal, Refusal, Sequence};
-use pliant_types::{Revision, codes::Code};
+use pliant_types::codes::Code;
 use std::{
-    collections::BTreeMap,
-    sync::{Arc, Mutex, PoisonError, mpsc::Receiver},
+    sync::{
+        Arc, Mutex, PoisonError,
+        atomic::{AtomicBool, Ordering},
+        mpsc::Receiver,
+    },
     time::{Duration, Instant},
 };
-use tokio::sync::oneshot;
 
 /// How often the journal's figures are looked at.
 const TELL_EVERY: Duration = Duration::from_secs(1);
-
-/// Where the answers of a batch go.
-pub(super) type Answers =
-    BTreeMap<ReplyTag, oneshot::Sender<Result<(Answer, Revision), WriteError>>>;
-
-/// A staged batch with the way back of its answers.
-#[derive(Debug)]
-pub(super) struct Job {
-    pub(super) staged: Staged,
-    pub(super) answers: Answers,
-    pub(super) facts: u64,
-}
 
 /// Why the appender stopped.
 #[derive(Debug)]
 pub(super) enum Trouble {
     /// Refused without a trace; the engine must go back to the last durable state.
-    Refused(Code, String),
+    Refused(Box<Job>, Reason),
     /// May or may not be there: open again, then resolve.
-    Unknown { job: Box<Job>, sequence: Sequence, id: BatchId, why: String },
+    Unknown(Unresolved),
+}
+
+impl Trouble {
+    pub(super) const fn reason(&self) -> &Reason {
+        match self {
+            Self::Refused(_, reason) => reason,
+            Self::Unknown(unresolved) => &unresolved.reason,
+        }
+    }
 }
 
 /// What came back from the appender when its term ended.
 pub(super) struct Ended {
     pub(super) journal: Box<dyn Journal>,
-    pub(super) trouble: Option<Trouble>,
+    pub(super) trouble: Option<Ending>,
+}
+
+/// Trouble once its requests were answered: what goes into the next term.
+#[derive(Debug)]
+pub(super) struct Ending {
+    /// Why nothing, or no new work, was taken.
+    pub(super) reason: Reason,
+    /// What must be resolved first.
+    pub(super) unresolved: Option<Unresolved>,
+    /// What is asked again.
+    pub(super) again: Vec<Asked>,
 }
 
 /// Owns the journal for a term.
@@ -50,26 +65,25 @@ pub(super) struct Appender {
     pub(super) snapshotter: Snapshotter,
     pub(super) figures: Arc<Mutex<JournalState>>,
     pub(super) told: Option<Instant>,
+    /// Set, and rung for, when trouble has ended the term.
+    pub(super) over: Arc<AtomicBool>,
+    pub(super) bell: Bell,
 }
 
 impl Appender {
     /// Appends until the stager hangs up or trouble comes; what is still queued then is given up.
-    pub(super) fn run(mut self, jobs: &Receiver<Job>) -> Ended {
+    pub(super) fn run(mut self, jobs: Receiver<Job>) -> Ended {
         let mut trouble = None;
         self.tell();
-        for job in jobs {
+        for job in &jobs {
             if let Err(why) = self.append(job) {
                 trouble = Some(why);
                 break;
             }
         }
-        let (code, words) = match &trouble {
-            Some(Trouble::Refused(code, words)) => (*code, words.clone()),
-            _ => (Code::JournalUnavailable, "the journal is being opened again".to_owned()),
-        };
-        for job in jobs.try_iter() {
-            give_up(job, code, &words);
-        }
+        let trouble = trouble.map(|trouble| end(trouble, jobs));
+        self.over.store(true, Ordering::Release);
+        self.bell.ring();
         self.snapshotter.finish(&mut *self.journal);
         Ended { journal: self.journal, trouble }
     }
@@ -93,23 +107,40 @@ impl Appender {
                 Ok(())
             }
             Append::Refused(refusal) => {
-                let code = match refusal {
-                    Refusal::NoSpace { .. } => Code::NoSpace,
-                    Refusal::TooLarge { .. } => Code::TooLarge,
-                    _ => Code::JournalUnavailable,
-                };
                 let words = refusal.to_string();
-                give_up(job, code, &words);
-                Err(Trouble::Refused(code, words))
+                let reason = match refusal {
+                    Refusal::NoSpace { .. } if class == Class::NewWork => Reason::NoNewWork(words),
+                    Refusal::NoSpace { .. } => Reason::Nothing(Code::NoSpace, words),
+                    Refusal::TooLarge { .. } => Reason::Nothing(Code::TooLarge, words),
+                    _ => Reason::Nothing(Code::JournalUnavailable, words),
+                };
+                Err(Trouble::Refused(Box::new(job), reason))
             }
-            Append::Unknown(poison) => Err(Trouble::Unknown {
+            Append::Unknown(poison) => Err(Trouble::Unknown(Unresolved {
                 job: Box::new(job),
                 sequence: self.next,
                 id,
-                why: poison.to_string(),
-            }),
+                tries: Tries::First,
+                reason: Reason::poisoned(&poison),
+            })),
         }
     }
+}
+
+/// What was refused and what waits behind it is answered, or is asked again in the next term.
+/// A stager that waits for a place in the channel learns of it by its end.
+fn end(trouble: Trouble, jobs: Receiver<Job>) -> Ending {
+    let reason = trouble.reason().clone();
+    let (refused, unresolved) = match trouble {
+        Trouble::Refused(job, _) => (Some(*job), None),
+        Trouble::Unknown(unresolved) => (None, Some(unresolved)),
+    };
+    let mut again = Vec::new();
+    for job in refused.into_iter().chain(jobs.try_iter()) {
+        again.extend(turn_away(job.answers, &reason));
+    }
+    drop(jobs);
+    Ending { reason, unresolved, again }
 }
 
 impl Appender {
@@ -121,29 +152,5 @@ impl Appender {
         let mut figures = self.figures.lock().unwrap_or_else(PoisonError::into_inner);
         figures.stats = Some(stats);
         figures.snapshot = kept.last().map_or(0, |newest| newest.at.0);
-    }
-}
-
-/// Publishes a durable batch, then answers its requests.
-pub(super) fn release(board: &Board, job: Job) -> State {
-    let Job { staged, mut answers, .. } = job;
-    let mut release = staged.committed();
-    board.publish(&mut release);
-    for Reply { tag, result, revision } in release.replies.drain(..) {
-        if let Some(answer) = answers.remove(&tag) {
-            let result = result
-                .map(|answer| (answer, revision))
-                .map_err(|rejection| WriteError::Rejected(Box::new(rejection)));
-            // A caller that went away has lost interest; the change is made all the same.
-            let _ = answer.send(result);
-        }
-    }
-    release.state.as_ref().clone()
-}
-
-/// Answers every request of a batch that was not appended.
-pub(super) fn give_up(job: Job, code: Code, words: &str) {
-    for (_, answer) in job.answers {
-        let _ = answer.send(Err(WriteError::Unavailable(code, words.to_owned())));
     }
 }

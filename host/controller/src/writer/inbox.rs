@@ -3,7 +3,7 @@
 use pliant_core::{Answer, Rejection, Request};
 use pliant_types::{Revision, codes::Code};
 use std::sync::{
-    Arc,
+    Arc, Weak,
     atomic::{AtomicUsize, Ordering},
     mpsc::{SyncSender, TrySendError},
 };
@@ -36,13 +36,28 @@ pub enum WriteError {
 #[derive(Debug)]
 pub(super) enum Message {
     Ask(Box<Asked>),
+    /// The appender has ended its term.
+    Ended,
     Stop,
+}
+
+/// Wakes the stager; does not keep the inbox open.
+#[derive(Clone, Debug)]
+pub(super) struct Bell(pub(super) Weak<SyncSender<Message>>);
+
+impl Bell {
+    pub(super) fn ring(&self) {
+        if let Some(inbox) = self.0.upgrade() {
+            // A full inbox does not let the stager sleep.
+            let _ = inbox.try_send(Message::Ended);
+        }
+    }
 }
 
 /// The way to the writer; cheap to clone.
 #[derive(Clone, Debug)]
 pub struct Inbox {
-    pub(super) sender: SyncSender<Message>,
+    pub(super) sender: Arc<SyncSender<Message>>,
     pub(super) waiting: Arc<AtomicUsize>,
 }
 

@@ -7,8 +7,10 @@
 mod append;
 mod inbox;
 mod recover;
+mod resolve;
 mod snapshots;
 mod term;
+mod waiting;
 
 pub use inbox::{Asked, Inbox, WriteError};
 pub use recover::{OpenedState, ReadError, open_state};

@@ -1,18 +1,21 @@
 //! Terms of the writer: open, read, campaign, stage; after trouble open again.
 
 use super::{
-    append::{Answers, Appender, Ended, Job, Trouble, give_up, release},
-    inbox::{Asked, INBOX_LIMIT, Inbox, Message, WriteError},
+    append::{Appender, Ended, Ending},
+    inbox::{Asked, Bell, INBOX_LIMIT, Inbox, Message},
     recover::{OpenedState, ReadError, open_state},
+    resolve::{Resolved, Unresolved, resolve},
     snapshots::Snapshotter,
+    waiting::{Answers, Job, Reason, Waiting, refuse, turn_away},
 };
 use crate::{clock::ClusterClock, hosts::HostBook, published::Board};
 use pliant_core::{Command, Engine, ReplyTag, Request, StartTerm, State};
-use pliant_journal::{Append, Class, Draft, Journal, Opener, Resolution, Stats};
+use pliant_journal::{CampaignError, Opener, Stats};
 use pliant_types::{Epoch, Millis, Time, codes::Code};
 use std::{
     sync::{
         Arc, Mutex, PoisonError,
+        atomic::{AtomicBool, Ordering},
         mpsc::{Receiver, RecvTimeoutError, SendError, SyncSender, sync_channel},
     },
     thread::JoinHandle,
@@ -77,9 +80,17 @@ impl Writer {
         }
         settings.board.reset(first.state.clone());
         let (sender, inbox) = sync_channel(INBOX_LIMIT);
+        let sender = Arc::new(sender);
         let journal = Arc::new(Mutex::new(JournalState::default()));
-        let stager =
-            Stager { settings, inbox, journal: Arc::clone(&journal), next_tag: 0, stop: false };
+        let stager = Stager {
+            settings,
+            inbox,
+            bell: Bell(Arc::downgrade(&sender)),
+            journal: Arc::clone(&journal),
+            next_tag: 0,
+            again: Vec::new(),
+            stop: false,
+        };
         let thread = std::thread::Builder::new()
             .name("writer".into())
             .spawn(move || stager.run(first))
@@ -113,8 +124,11 @@ impl Writer {
 struct Stager {
     settings: WriterSettings,
     inbox: Receiver<Message>,
+    bell: Bell,
     journal: Arc<Mutex<JournalState>>,
     next_tag: u64,
+    /// What a disk too full for new work did not take with it; first in the next term.
+    again: Vec<Asked>,
     stop: bool,
 }
 
@@ -127,8 +141,9 @@ impl Stager {
             {
                 Ok(opened) => opened,
                 Err(error) => {
-                    self.say(Some(words(&error)));
-                    self.refuse_for(REOPEN_WAIT, &words(&error));
+                    let reason = Reason::not_opened(&error);
+                    self.say(Some(reason.words().to_owned()));
+                    self.refuse_for(REOPEN_WAIT, &reason);
                     continue;
                 }
             };
@@ -148,10 +163,17 @@ impl Stager {
         let mut state = state;
         let mut head = opened.head;
         if let Some(unresolved) = unresolved {
-            match resolve(&mut *journal, unresolved, &self.settings.board, &mut state) {
-                Ok(appended) => head = if appended { head.next() } else { head },
-                Err(why) => {
-                    error!(why, "another writer has taken over; stepping down");
+            match resolve(&mut *journal, unresolved, &self.settings.board) {
+                Resolved::Present(found) => state = *found,
+                Resolved::Absent => {}
+                Resolved::Appended(after) => (state, head) = (*after, head.next()),
+                Resolved::Unknown(unresolved) => {
+                    drop(journal);
+                    self.refuse_for(REOPEN_WAIT, &unresolved.reason);
+                    return Some(unresolved);
+                }
+                Resolved::Overtaken => {
+                    error!("another writer has taken over; stepping down");
                     self.stop = true;
                     return None;
                 }
@@ -159,14 +181,16 @@ impl Stager {
         }
         let epoch = match journal.campaign() {
             Ok(epoch) => epoch,
-            Err(error) => {
-                self.refuse_for(REOPEN_WAIT, &error.to_string());
+            Err(CampaignError::Stopped(poison)) => {
+                drop(journal);
+                self.refuse_for(REOPEN_WAIT, &Reason::poisoned(&poison));
                 return None;
             }
         };
         self.settings.board.reset(state.clone());
         self.say(None);
         let (staged, jobs) = sync_channel(STAGED_AHEAD);
+        let over = Arc::new(AtomicBool::new(false));
         let appender = Appender {
             journal,
             next: head.next(),
@@ -174,16 +198,19 @@ impl Stager {
             snapshotter: Snapshotter::new(self.settings.snapshot_facts, replayed_facts),
             figures: Arc::clone(&self.journal),
             told: None,
+            over: Arc::clone(&over),
+            bell: self.bell.clone(),
         };
         let Ok(thread) =
-            std::thread::Builder::new().name("appender".into()).spawn(move || appender.run(&jobs))
+            std::thread::Builder::new().name("appender".into()).spawn(move || appender.run(jobs))
         else {
-            self.refuse_for(REOPEN_WAIT, "no thread can be started");
+            let words = "no thread can be started".to_owned();
+            self.refuse_for(REOPEN_WAIT, &Reason::Nothing(Code::JournalUnavailable, words));
             return None;
         };
         let clock = ClusterClock::seeded(state.counters.now);
         self.settings.hosts.begin_term(&state, clock);
-        let mut term = Term::new(state, clock, Epoch::new(epoch.0));
+        let mut term = Term::new(state, clock, (Epoch::new(epoch.0), over));
         term.serve(self, &staged);
         drop(staged);
         let ended = thread.join().ok()?;
@@ -194,24 +221,26 @@ impl Stager {
     /// is closed in order unless it must be resolved.
     fn finish(&mut self, ended: Ended, term: Term) -> Option<Unresolved> {
         let Ended { journal, trouble } = ended;
-        let words = match &trouble {
-            Some(Trouble::Refused(_, why) | Trouble::Unknown { why, .. }) => Some(why.clone()),
-            None => None,
+        let reason = match &trouble {
+            Some(Ending { reason, .. }) => reason.clone(),
+            None => Reason::reopening(),
         };
-        if let Some(why) = &words {
-            warn!(why, "the journal does not take batches; it is opened again");
+        if trouble.is_some() {
+            warn!(why = reason.words(), "the journal does not take batches; it is opened again");
         }
+        let words = trouble.as_ref().map(|_| reason.words().to_owned());
         self.say(words.or_else(|| self.stop.then(|| "the controller is stopping".into())));
-        term.give_up();
+        let Ending { unresolved, mut again, .. } = trouble.unwrap_or_else(|| Ending {
+            reason: reason.clone(),
+            unresolved: None,
+            again: Vec::new(),
+        });
+        again.extend(term.turn_away(&reason));
+        self.again = again;
         if let Err(error) = journal.close() {
             warn!(error = %error, "the journal was not closed in order");
         }
-        match trouble {
-            Some(Trouble::Unknown { job, sequence, id, .. }) => {
-                Some(Unresolved { job, sequence, id })
-            }
-            _ => None,
-        }
+        unresolved
     }
 
     fn say(&self, trouble: Option<String>) {
@@ -219,12 +248,16 @@ impl Stager {
     }
 
     /// Answers everything with 503 for a while, so that nothing hangs while the journal is away.
-    fn refuse_for(&mut self, span: Duration, why: &str) {
+    fn refuse_for(&mut self, span: Duration, reason: &Reason) {
+        for asked in self.again.drain(..) {
+            refuse(asked.answer, reason);
+        }
         let end = Instant::now() + span;
         loop {
             let left = end.saturating_duration_since(Instant::now());
             match self.inbox.recv_timeout(left) {
-                Ok(Message::Ask(asked)) => refuse(*asked, why),
+                Ok(Message::Ask(asked)) => refuse(asked.answer, reason),
+                Ok(Message::Ended) => {}
                 Ok(Message::Stop) | Err(RecvTimeoutError::Disconnected) => {
                     self.stop = true;
                     return;
@@ -235,89 +268,49 @@ impl Stager {
     }
 }
 
-fn refuse(asked: Asked, why: &str) {
-    let error = WriteError::Unavailable(Code::JournalUnavailable, why.to_owned());
-    let _ = asked.answer.send(Err(error));
-}
-
-fn words(error: &ReadError) -> String {
-    let mut text = error.to_string();
-    let mut source = std::error::Error::source(error);
-    while let Some(cause) = source {
-        text = format!("{text}: {cause}");
-        source = cause.source();
-    }
-    text
-}
-
-/// A batch whose fate is not known.
-struct Unresolved {
-    job: Box<Job>,
-    sequence: pliant_journal::Sequence,
-    id: pliant_journal::BatchId,
-}
-
-/// Present goes on; Absent appends the same batch once; Other steps down (14-decisions.md, 23).
-/// The answer says whether a batch was appended now.
-fn resolve(
-    journal: &mut dyn Journal,
-    unresolved: Unresolved,
-    board: &Board,
-    state: &mut State,
-) -> Result<bool, String> {
-    let Unresolved { job, sequence, id } = unresolved;
-    let resolution = journal.resolve(sequence, id).map_err(|e| e.to_string());
-    info!(?resolution, sequence = sequence.0, "resolved a batch of unknown outcome");
-    match resolution {
-        Ok(Resolution::Present) => {
-            *state = release(board, *job);
-            Ok(false)
-        }
-        Ok(Resolution::Absent) => {
-            let campaigned = journal.campaign().map_err(|e| e.to_string());
-            let payload = job.staged.payload().map(<[u8]>::to_vec).unwrap_or_default();
-            let draft = Draft { id, class: Class::Essential, payload: &payload };
-            let appended = campaigned.map(|_| journal.append(&draft, sequence));
-            if let Ok(Append::Committed(_)) = appended {
-                *state = release(board, *job);
-                return Ok(true);
-            }
-            give_up(*job, Code::JournalUnavailable, "the journal did not take the change twice");
-            Ok(false)
-        }
-        Ok(Resolution::Other) => {
-            give_up(*job, Code::JournalUnavailable, "another controller leads now");
-            Err("another batch stands in its place".into())
-        }
-        Err(why) => {
-            give_up(*job, Code::JournalUnavailable, &why);
-            Ok(false)
-        }
-    }
-}
-
 /// The stager's side of one term.
 struct Term {
     engine: Engine,
     clock: ClusterClock,
     answers: Answers,
+    /// A batch that the appender did not take any more.
+    unsent: Option<Job>,
+    /// The appender has ended; without this a term would last until the next batch.
+    over: Arc<AtomicBool>,
     last_silence_check: Instant,
 }
 
 impl Term {
-    fn new(state: State, clock: ClusterClock, epoch: Epoch) -> Self {
+    fn new(state: State, clock: ClusterClock, (epoch, over): (Epoch, Arc<AtomicBool>)) -> Self {
         let fresh = state.revision().get() == 0;
         let gap = if fresh { Millis::ZERO } else { clock.now().since(state.counters.now) };
         let mut engine = Engine::new(state);
         let start = Command::StartTerm(StartTerm { epoch, gap });
         engine.submit(ReplyTag(0), Request::internal(start));
-        Self { engine, clock, answers: Answers::new(), last_silence_check: Instant::now() }
+        Self {
+            engine,
+            clock,
+            answers: Answers::new(),
+            unsent: None,
+            over,
+            last_silence_check: Instant::now(),
+        }
     }
 
+    /// What is asked again has the first batch for itself, so that no new work can take it along.
     fn serve(&mut self, stager: &mut Stager, staged: &SyncSender<Job>) {
+        let again = std::mem::take(&mut stager.again);
+        let mut receives = again.is_empty();
+        for asked in again {
+            self.take(stager, asked);
+        }
         loop {
-            if !self.receive(stager) {
+            if receives && !self.receive(stager) {
                 stager.stop = true;
+            }
+            receives = true;
+            if self.over.load(Ordering::Acquire) {
+                return;
             }
             self.look_for_silence(stager);
             let now = self.clock.now();
@@ -326,7 +319,7 @@ impl Term {
                 let facts = self.engine.head().revision().get() - before;
                 let answers = batch.tags().filter_map(|t| self.answers.remove_entry(&t)).collect();
                 if let Err(SendError(job)) = staged.send(Job { staged: batch, answers, facts }) {
-                    give_up(job, Code::JournalUnavailable, "the journal is being opened again");
+                    self.unsent = Some(job);
                     return;
                 }
             } else if stager.stop {
@@ -355,6 +348,7 @@ impl Term {
         while let Some(message) = next.take() {
             match message {
                 Message::Stop => return false,
+                Message::Ended => {}
                 Message::Ask(asked) => self.take(stager, *asked),
             }
             taken += 1;
@@ -368,8 +362,9 @@ impl Term {
     fn take(&mut self, stager: &mut Stager, asked: Asked) {
         stager.next_tag += 1;
         let tag = ReplyTag(stager.next_tag);
-        self.answers.insert(tag, asked.answer);
-        self.engine.submit(tag, asked.request);
+        let Asked { request, answer } = asked;
+        self.answers.insert(tag, Waiting::new(&request, answer));
+        self.engine.submit(tag, request);
     }
 
     fn look_for_silence(&mut self, stager: &Stager) {
@@ -382,14 +377,10 @@ impl Term {
         }
     }
 
-    /// Answers what was taken and never staged.
-    fn give_up(self) {
-        for (_, answer) in self.answers {
-            let error = WriteError::Unavailable(
-                Code::JournalUnavailable,
-                "the journal is being opened again".into(),
-            );
-            let _ = answer.send(Err(error));
-        }
+    /// Answers what was taken and never appended, or gives it back to be asked again.
+    fn turn_away(self, reason: &Reason) -> Vec<Asked> {
+        let mut again = self.unsent.map_or_else(Vec::new, |job| turn_away(job.answers, reason));
+        again.extend(turn_away(self.answers, reason));
+        again
     }
 }
