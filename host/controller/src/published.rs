@@ -73,19 +73,28 @@ impl Board {
         self.newest.subscribe()
     }
 
-    /// The facts after a revision, at most `limit`; nothing when they are no longer kept.
+    /// The facts after a revision up to that of a published state, at most `limit`, so that a
+    /// reader never sees a fact that its state does not have. Nothing when they are no longer kept,
+    /// or when the reader has seen a revision that this state never had.
     #[must_use]
-    pub fn facts_after(&self, revision: Revision, limit: usize) -> Option<Vec<(Revision, Fact)>> {
-        let present = self.newest.borrow().state.revision();
-        let facts = self.lock();
-        match facts.front() {
-            Some((oldest, _)) if oldest.get() <= revision.get() + 1 => {
-                let skip = facts.partition_point(|(r, _)| *r <= revision);
-                Some(facts.iter().skip(skip).take(limit).cloned().collect())
-            }
-            _ if revision >= present => Some(Vec::new()),
-            _ => None,
+    pub fn facts_after(
+        &self,
+        seen: Revision,
+        state: &State,
+        limit: usize,
+    ) -> Option<Vec<(Revision, Fact)>> {
+        let present = state.revision();
+        if seen >= present {
+            return (seen == present).then(Vec::new);
         }
+        let facts = self.lock();
+        let (oldest, _) = facts.front()?;
+        if oldest.get() > seen.get() + 1 {
+            return None;
+        }
+        let skip = facts.partition_point(|(revision, _)| *revision <= seen);
+        let upto = facts.iter().skip(skip).take_while(|(revision, _)| *revision <= present);
+        Some(upto.take(limit).cloned().collect())
     }
 
     /// Every fact that is kept.

@@ -186,11 +186,19 @@ async fn carry_out(
     let command = command(job, expect);
     let asked = format!("{command:?}");
     let key = key_of(headers, &[asked.as_bytes()])?;
+    // Only what changed something is remembered, so a repeated request did.
+    let repeated = is_remembered(api, key.as_ref());
     let (answer, revision) = api.inbox.ask(Request { principal: admin(), key, command }).await?;
     let Answer::Job { uid, spec_revision } = answer else {
         return Err(ApiError::new(Code::Internal, "the core answered another question"));
     };
-    let changed = spec_revision > before && spec_revision <= revision;
+    let changed = repeated || (spec_revision > before && spec_revision <= revision);
     let body = VerbAnswer { uid, revision: spec_revision, changed };
     Ok(([(header::ETAG, etag(spec_revision))], Json(body)).into_response())
+}
+
+fn is_remembered(api: &Api, key: Option<&(IdempotencyKey, Digest)>) -> bool {
+    let Some((key, body)) = key else { return false };
+    let state = api.newest().state;
+    state.requests.get(&(admin(), key.clone())).is_some_and(|old| old.body == *body)
 }

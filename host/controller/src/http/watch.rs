@@ -96,7 +96,8 @@ fn past(api: &Api, job: Option<JobUid>, asked: &Asked) -> Response {
     let kept = crate::published::KEPT_FACTS;
     let oldest = Revision::new(present.get().saturating_sub(kept as u64));
     let since = asked.since.unwrap_or(oldest).max(oldest);
-    let facts = api.board.facts_after(since, kept).or_else(|| api.board.kept_facts());
+    let facts =
+        api.board.facts_after(since, &published.state, kept).or_else(|| api.board.kept_facts());
     let mut items: Vec<_> = facts
         .into_iter()
         .flatten()
@@ -149,6 +150,13 @@ struct Watcher {
     over: bool,
 }
 
+/// Whether a reader has seen everything; facts of other jobs count as seen.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Progress {
+    More,
+    UpToDate,
+}
+
 impl Watcher {
     async fn next(&mut self) -> Option<Frame> {
         loop {
@@ -158,8 +166,8 @@ impl Watcher {
             if self.over {
                 return None;
             }
-            self.read();
-            if !self.ready.is_empty() {
+            let progress = self.read();
+            if progress == Progress::More || !self.ready.is_empty() {
                 continue;
             }
             if !self.follow {
@@ -176,17 +184,18 @@ impl Watcher {
         }
     }
 
-    fn read(&mut self) {
+    fn read(&mut self) -> Progress {
         let published = self.states.borrow_and_update().clone();
         let present = published.state.revision();
         let Some(at) = self.at else {
             self.begin(&published, present);
-            return;
+            return Progress::UpToDate;
         };
-        let Some(facts) = self.api.board.facts_after(at, READ_AT_ONCE) else {
+        let facts = self.api.board.facts_after(at, &published.state, READ_AT_ONCE);
+        let Some(facts) = facts else {
             self.at = None;
             self.ready.push_back(frame(&WatchEvent::Reset { revision: present }, Some(present)));
-            return;
+            return Progress::More;
         };
         for (revision, fact) in facts {
             self.at = Some(revision);
@@ -197,10 +206,14 @@ impl Watcher {
             let event = event(&published, revision, &fact, job);
             self.ready.push_back(frame(&WatchEvent::Event { event }, Some(revision)));
         }
+        if self.at != Some(present) {
+            return Progress::More;
+        }
         if self.job.is_some_and(|uid| !published.state.jobs.contains(&uid)) {
             self.over = true;
             self.ready.push_back(frame(&WatchEvent::Gone, Some(present)));
         }
+        Progress::UpToDate
     }
 
     /// The first frame of a job's watch is the job; a cluster's watch begins with the next fact.

@@ -3,5 +3,7 @@
 //! No agent and no engine: jobs are submitted and wait.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "what fails here fails the test")]
 
+mod frames;
+mod http;
 mod journal;
 mod rig;
