@@ -177,3 +177,29 @@ fn a_full_disk_refuses_new_work_and_still_takes_stops() {
     });
     cluster.ok(&["stop", "web"]);
 }
+
+#[test]
+fn a_reader_that_closes_the_pipe_ends_no_command_with_a_crash() {
+    let dir = tempfile::tempdir().unwrap();
+    let fields: String = (0..5_000).map(|n| format!("  K{n}: v\n")).collect();
+    let file = dir.path().join("errors.yaml");
+    let text =
+        format!("apiVersion: pliant.dev/v1\nmetadata: {{name: a}}\nspec:\n  kind: batch\n{fields}");
+    std::fs::write(&file, text).unwrap();
+    let pliant = pliant_tests::binary().display().to_string();
+    let shell = |script: &str| {
+        let said = std::process::Command::new("bash").args(["-c", script]).output().unwrap();
+        String::from_utf8_lossy(&said.stdout).into_owned()
+    };
+    let file = file.display();
+    let wrong = shell(&format!(
+        "'{pliant}' validate '{file}' 2>&1 | head -n 3 >/dev/null; echo ${{PIPESTATUS[0]}}"
+    ));
+    assert_eq!(wrong.trim(), "3", "the code is the answer's, whoever reads the words");
+    let all = shell(&format!("'{pliant}' validate '{file}' 2>&1"));
+    assert!(all.lines().count() < 200 && all.contains("more\n"), "{all}");
+    let help = shell(&format!(
+        "'{pliant}' completion bash | head -n 1 >/dev/null; echo ${{PIPESTATUS[0]}}"
+    ));
+    assert_eq!(help.trim(), "0");
+}

@@ -3,6 +3,7 @@
 use pliant_api::problem::Problem;
 use pliant_client::ClientError;
 use pliant_types::codes::{Code, exit_code};
+use std::io::Write;
 
 /// A command that did not do as asked.
 #[derive(Debug)]
@@ -46,51 +47,63 @@ impl Failure {
         }
     }
 
-    /// Prints to stderr.
+    /// Prints to stderr. A reader that has closed it changes nothing about the exit code.
     pub(crate) fn print(&self) {
+        let _ = std::io::stderr().write_all(self.text().as_bytes());
+    }
+
+    fn text(&self) -> String {
         match self {
-            Self::Problem { problem, file } => print_problem(problem, file.as_deref()),
+            Self::Problem { problem, file } => problem_text(problem, file.as_deref()),
             Self::Client(error) => match &**error {
-                ClientError::Refused(problem) => print_problem(problem, None),
-                other => {
-                    eprintln!("error[{}]: {}", other.code(), chain(other));
-                    eprintln!("  do: {}", other.code().row().action);
-                }
+                ClientError::Refused(problem) => problem_text(problem, None),
+                other => format!(
+                    "error[{}]: {}\n  do: {}\n",
+                    other.code(),
+                    chain(other),
+                    other.code().row().action
+                ),
             },
-            Self::Other(error) => eprintln!("error[internal]: {error:#}"),
-            Self::Said(_) => {}
+            Self::Other(error) => format!("error[internal]: {error:#}\n"),
+            Self::Said(_) => String::new(),
         }
     }
 }
 
-fn print_problem(problem: &Problem, file: Option<&str>) {
+/// Wrong places that are printed by themselves; the rest is counted.
+const SHOWN_PLACES: usize = 50;
+
+fn problem_text(problem: &Problem, file: Option<&str>) -> String {
     let sentence = problem.detail.as_ref().unwrap_or(&problem.title);
-    eprintln!("error[{}]: {sentence}", problem.code);
-    for error in &problem.errors {
-        match (file, error.line, error.column) {
-            (Some(file), Some(line), Some(column)) => eprint!("  {file}:{line}:{column}: "),
-            _ => eprint!("  "),
-        }
+    let mut text = format!("error[{}]: {sentence}\n", problem.code);
+    for error in problem.errors.iter().take(SHOWN_PLACES) {
+        text += &match (file, error.line, error.column) {
+            (Some(file), Some(line), Some(column)) => format!("  {file}:{line}:{column}: "),
+            _ => "  ".to_owned(),
+        };
         let path = error.path();
         if !path.is_empty() {
-            eprint!("{path}: ");
+            text += &format!("{path}: ");
         }
-        eprintln!("{}", error.message);
+        text += &format!("{}\n", error.message);
         if let Some(hint) = &error.hint {
-            eprintln!("      {hint}");
+            text += &format!("      {hint}\n");
         }
     }
+    let hidden = problem.errors.len().saturating_sub(SHOWN_PLACES);
+    if hidden > 0 {
+        text += &format!("  … and {hidden} more\n");
+    }
     if !problem.difference.is_empty() {
-        eprintln!("  what is, and what was sent:");
+        text += "  what is, and what was sent:\n";
         for change in &problem.difference {
             let none = || "(none)".to_owned();
             let (old, new) = (change.old.clone(), change.new.clone());
             let (old, new) = (old.unwrap_or_else(none), new.unwrap_or_else(none));
-            eprintln!("    {} {old} -> {new}", change.field);
+            text += &format!("    {} {old} -> {new}\n", change.field);
         }
     }
-    eprintln!("  do: {}", problem.hint);
-    eprintln!("  more: pliant explain {}", problem.code);
+    text + &format!("  do: {}\n  more: pliant explain {}\n", problem.hint, problem.code)
 }
 
 /// An error with its causes in one line.

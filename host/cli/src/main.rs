@@ -41,9 +41,8 @@ fn usage(error: &clap::Error) -> ExitCode {
 fn restore_sigpipe() {
     let previous = std::panic::take_hook();
     std::panic::set_hook(Box::new(move |info| {
-        let text = info.to_string();
-        if text.contains("Broken pipe") {
-            return;
+        if info.to_string().contains("Broken pipe") {
+            std::process::exit(i32::from(pliant_types::codes::exit_code::DONE));
         }
         previous(info);
     }));

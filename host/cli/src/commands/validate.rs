@@ -23,7 +23,7 @@ pub(crate) fn validate(files: &[PathBuf]) -> Result<u8, Failure> {
                 let only_absent = problems.iter().all(|p| p.kind == ProblemKind::NotOffered);
                 let code = if only_absent { Code::NotOffered } else { Code::SpecInvalid };
                 let problem = Problem::new(code)
-                    .with_detail(format!("the spec of {name} has {} problems", problems.len()))
+                    .with_detail(format!("the spec of {name} is invalid"))
                     .with_errors(problems.into_iter().map(|p| p.error).collect());
                 return Err(Failure::in_file(problem, &file.display().to_string()));
             }
