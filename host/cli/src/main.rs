@@ -38,6 +38,10 @@ fn usage(error: &clap::Error) -> ExitCode {
 }
 
 /// A reader that has seen enough (`pliant ps | head`) ends this program quietly.
+#[allow(
+    clippy::disallowed_methods,
+    reason = "print macros cannot give an error back, so the process ends in their hook"
+)]
 fn restore_sigpipe() {
     let previous = std::panic::take_hook();
     std::panic::set_hook(Box::new(move |info| {
