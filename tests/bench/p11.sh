@@ -21,7 +21,7 @@ spec:
   kind: service
   count: $count
   engine: {wasm: {component: "file://$guest"}}
-  env: {TICK_MS: "3600000"}
+  env: {INTERVAL_MS: "100000000"}
   resources: {cpu: 1m, memory: 8Mi}
 YAML
 resident() { awk '/VmRSS/ { print $2 }' "/proc/$up/status"; }

@@ -77,7 +77,7 @@ fn a_mount_that_the_host_does_not_allow_is_refused_with_words() {
 #[test]
 fn logs_follow_a_service_and_env_reaches_it() {
     let cluster = Cluster::up(&[]);
-    let spec = "kind: service\nenv: {TICK_MS: \"50\"}";
+    let spec = "kind: service\nenv: {INTERVAL_MS: \"50\"}";
     let said = cluster.pliant(&["run", &cluster.job("ticker", "ticker", spec)]);
     assert_eq!(said.code, 0, "{said:#?}");
     let lines = eventually("some lines", || {

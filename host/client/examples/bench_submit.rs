@@ -53,7 +53,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
 fn submission(round: usize, digest: &str) -> Result<Submission, Box<dyn Error>> {
     let name = format!("p1-{round}");
     let text = format!(
-        r#"{{"apiVersion":"pliant.dev/v1","metadata":{{"name":"{name}"}},"spec":{{"kind":"service","engine":{{"wasm":{{"component":"{digest}"}}}},"env":{{"TICK_MS":"60000"}},"resources":{{"cpu":"10m","memory":"8Mi"}},"timeouts":{{"kill":"1s"}}}}}}"#
+        r#"{{"apiVersion":"pliant.dev/v1","metadata":{{"name":"{name}"}},"spec":{{"kind":"service","engine":{{"wasm":{{"component":"{digest}"}}}},"env":{{"INTERVAL_MS":"60000"}},"resources":{{"cpu":"10m","memory":"8Mi"}},"timeouts":{{"kill":"1s"}}}}}}"#
     );
     Ok(Submission {
         namespace: Namespace::default_namespace(),
