@@ -1,8 +1,12 @@
 //! The ledger: one thread that owns the durable map. Commits of all who wait are one commit.
+//!
+//! A map that stopped, as on a full disk, is opened again with the next commit. What waits
+//! meanwhile is the reactor's concern.
 
-use std::thread::JoinHandle;
+use std::{sync::Arc, thread::JoinHandle};
 
 use pliant_journal::{
+    Poison,
     limits::{MAX_COMMIT_BYTES, MAX_EDITS},
     store::{DurableMap, Edit as MapEdit, MapError, MapOptions, OpenedMap, open},
 };
@@ -10,14 +14,23 @@ use tokio::sync::{mpsc, oneshot};
 
 use super::{
     AgentError, Config, LedgerPlace,
+    drivers::chain,
     store::{Changes, Codec, order},
 };
 use crate::logic::{Edit, Image};
 
 /// Requests that may wait for the thread.
 const QUEUE_LIMIT: usize = 256;
+/// How often a commit is written at once: the second time to a map that was opened again.
+const TRIES: u32 = 2;
+
+/// Edits that are kept by who asked, so that they can be asked again.
+pub(super) type Edits = Arc<Vec<Edit>>;
+/// Says when edits are durable, or why they are not.
+pub(super) type Answer = oneshot::Receiver<Result<(), AgentError>>;
+
 enum Request {
-    Commit { edits: Vec<Edit>, done: Option<oneshot::Sender<Result<(), AgentError>>> },
+    Commit { edits: Edits, done: Option<oneshot::Sender<Result<(), AgentError>>> },
     Close(oneshot::Sender<()>),
 }
 
@@ -46,7 +59,11 @@ impl Ledger {
         }
         let (codec, image) = Codec::read(&opened.map)?;
         let (requests, inbox) = mpsc::channel(QUEUE_LIMIT);
-        let keeper = Keeper { map: opened.map, codec };
+        let keeper = Keeper {
+            config: config.clone(),
+            open: Some(Open { map: opened.map, codec }),
+            trouble: None,
+        };
         let thread = std::thread::Builder::new()
             .name("pliant-ledger".to_owned())
             .spawn(move || keeper.run(inbox))
@@ -55,14 +72,17 @@ impl Ledger {
     }
 
     /// Returns when the edits are durable.
-    pub(super) async fn commit(&self, edits: Vec<Edit>) -> Result<(), AgentError> {
+    pub(super) async fn commit(&self, edits: &Edits) -> Result<(), AgentError> {
         if edits.is_empty() {
             return Ok(());
         }
-        let (done, answer) = oneshot::channel();
-        let request = Request::Commit { edits, done: Some(done) };
-        self.requests.send(request).await.map_err(|_| AgentError::LedgerGone)?;
+        let answer = self.place().await?.ask(edits);
         answer.await.map_err(|_| AgentError::LedgerGone)?
+    }
+
+    /// Waits until a request can be made; nothing is asked yet.
+    pub(super) async fn place(&self) -> Result<Place<'_>, AgentError> {
+        self.requests.reserve().await.map(Place).map_err(|_| AgentError::LedgerGone)
     }
 
     /// Writes the edits at some time; a crash before then loses them.
@@ -70,7 +90,7 @@ impl Ledger {
         if edits.is_empty() {
             return Ok(());
         }
-        let request = Request::Commit { edits, done: None };
+        let request = Request::Commit { edits: Arc::new(edits), done: None };
         self.requests.send(request).await.map_err(|_| AgentError::LedgerGone)
     }
 
@@ -92,9 +112,28 @@ impl Ledger {
     }
 }
 
-struct Keeper {
+/// A place in the queue.
+pub(super) struct Place<'a>(mpsc::Permit<'a, Request>);
+
+impl Place<'_> {
+    pub(super) fn ask(self, edits: &Edits) -> Answer {
+        let (done, answer) = oneshot::channel();
+        self.0.send(Request::Commit { edits: Arc::clone(edits), done: Some(done) });
+        answer
+    }
+}
+
+struct Open {
     map: DurableMap,
     codec: Codec,
+}
+
+struct Keeper {
+    config: Config,
+    /// Nothing after the map stopped, until it is opened again.
+    open: Option<Open>,
+    /// Why it could not be written, as it was told last.
+    trouble: Option<String>,
 }
 
 impl Keeper {
@@ -107,20 +146,20 @@ impl Keeper {
             while let Some(request) = next {
                 match request {
                     Request::Commit { edits: more, done } => {
-                        edits.extend(more);
+                        edits.push(more);
                         waiting.extend(done);
                     }
                     Request::Close(done) => closing = Some(done),
                 }
                 next = if closing.is_none() { inbox.try_recv().ok() } else { None };
             }
-            let outcome = write(&mut self.map, self.codec.changes(&edits));
-            if let Err(error) = &outcome {
-                tracing::error!(%error, "the ledger cannot be written");
-            }
+            let outcome = self.commit(&edits);
+            self.tell(&outcome);
             answer(waiting, &outcome);
             if let Some(done) = closing {
-                self.close();
+                if let Some(open) = self.open.take() {
+                    close(open);
+                }
                 // Whoever asked may be gone: then nobody waits.
                 let _ = done.send(());
                 return;
@@ -128,10 +167,54 @@ impl Keeper {
         }
     }
 
-    fn close(self) {
-        if let Err(error) = self.map.close() {
-            tracing::error!(%error, "the ledger was not closed in order");
+    fn commit(&mut self, edits: &[Edits]) -> Result<(), MapError> {
+        if edits.is_empty() {
+            return Ok(());
         }
+        let mut outcome = Ok(());
+        for _ in 0..TRIES {
+            let open = match self.open.take() {
+                Some(open) => open,
+                None => self.reopen()?,
+            };
+            let Open { map, codec } = self.open.insert(open);
+            let changes = codec.changes(edits.iter().flat_map(|part| part.iter()));
+            outcome = write(map, changes);
+            if !matches!(outcome, Err(MapError::Stopped(_))) {
+                return outcome;
+            }
+            if let Some(open) = self.open.take() {
+                close(open);
+            }
+        }
+        outcome
+    }
+
+    /// What a part of a commit left on disk shows in what is read.
+    fn reopen(&self) -> Result<Open, MapError> {
+        let stopped = |error: &AgentError| MapError::Stopped(Poison::Io(chain(error)));
+        let map = open_map(&self.config).map_err(|error| stopped(&error))?.map;
+        let (codec, _) = Codec::read(&map).map_err(|error| stopped(&error))?;
+        Ok(Open { map, codec })
+    }
+
+    /// Once for each trouble, not once for each try.
+    fn tell(&mut self, outcome: &Result<(), MapError>) {
+        let trouble = outcome.as_ref().err().map(ToString::to_string);
+        match &trouble {
+            Some(why) if self.trouble != trouble => {
+                tracing::error!(why, "the ledger cannot be written; it is tried again");
+            }
+            None if self.trouble.is_some() => tracing::info!("the ledger is written again"),
+            _ => {}
+        }
+        self.trouble = trouble;
+    }
+}
+
+fn close(open: Open) {
+    if let Err(error) = open.map.close() {
+        tracing::error!(%error, "the ledger was not closed in order");
     }
 }
 

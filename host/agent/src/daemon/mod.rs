@@ -13,6 +13,7 @@ mod listener;
 mod logs;
 mod machine;
 mod mounts;
+mod outage;
 mod places;
 mod reactor;
 mod service;

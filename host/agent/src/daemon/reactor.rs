@@ -1,5 +1,5 @@
 //! The agent's loop: inputs in, the logic decides, the ledger remembers, then steps and calls go
-//! out. The only owner of the logic; nothing here waits but for the ledger.
+//! out. The only owner of the logic; nothing here waits but for the ledger, and not while that fails.
 
 use std::{sync::Arc, time::Duration};
 
@@ -7,8 +7,16 @@ use pliant_types::{ExitReason, HostId};
 use tokio::sync::{mpsc, watch};
 use tokio_util::sync::CancellationToken;
 
-use super::{AgentError, caller::Caller, clock, ledger::Ledger, logs::LogIndex, worker::Worker};
-use crate::logic::{AgentLogic, Edit, Event, Input, Output};
+use super::{
+    AgentError,
+    caller::Caller,
+    clock,
+    ledger::Ledger,
+    logs::LogIndex,
+    outage::{Outage, may_pass},
+    worker::Worker,
+};
+use crate::logic::{AgentLogic, Event, Input, Output};
 
 /// Inputs that may wait.
 pub(super) const INPUT_QUEUE_LIMIT: usize = 4_096;
@@ -24,6 +32,8 @@ pub struct AgentStatus {
     pub host: Option<HostId>,
     /// Whether it has obeyed an assignment since it was started: it takes work.
     pub ready: bool,
+    /// Whether what happens can be remembered. While it cannot, nothing begins.
+    pub remembers: bool,
     /// Executions that it knows, ended ones included.
     pub executions: usize,
 }
@@ -38,10 +48,11 @@ pub(super) struct Reactor {
     pub(super) index: LogIndex,
     pub(super) status: watch::Sender<AgentStatus>,
     pub(super) stop: CancellationToken,
+    pub(super) outage: Option<Outage>,
 }
 
 impl Reactor {
-    /// Runs until the stop, or until the ledger fails. Returns itself for the orderly end.
+    /// Runs until the stop, or until the ledger fails for good. Returns itself for the orderly end.
     pub(super) async fn run(mut self, first: Output) -> (Self, Result<(), AgentError>) {
         let outcome = self.go_on(first).await;
         (self, outcome)
@@ -55,6 +66,10 @@ impl Reactor {
             let input = tokio::select! {
                 biased;
                 () = self.stop.cancelled() => return Ok(()),
+                remembered = retry(&mut self.outage, &self.ledger) => {
+                    self.go_on_with(remembered?).await?;
+                    continue;
+                }
                 input = self.inputs.recv() => input,
                 () = tokio::time::sleep(pause) => Some(Input::Tick),
             };
@@ -80,42 +95,80 @@ impl Reactor {
     }
 
     async fn emit(&mut self, output: Output) -> Result<(), AgentError> {
-        self.remember(output.edits, output.later).await?;
+        self.index.remembered(&output.edits);
+        let Output { edits, later, steps, calls } = output;
+        let edits = Arc::new(edits);
+        let outcome = match &self.outage {
+            None => self.ledger.commit(&edits).await,
+            Some(_) => Ok(()),
+        };
+        let failed = match outcome {
+            Err(error) if !may_pass(&error) => return Err(error),
+            outcome => outcome.is_err(),
+        };
+        let output = Output { edits: Arc::unwrap_or_clone(edits), later, steps, calls };
+        if failed || self.outage.is_some() {
+            let free = self.outage.get_or_insert_with(Outage::new).hold(output);
+            self.carry_out(free);
+        } else {
+            self.go_on_with(output).await?;
+        }
+        Ok(())
+    }
+
+    /// What an output asks for, after its edits are durable.
+    async fn go_on_with(&mut self, mut output: Output) -> Result<(), AgentError> {
+        self.outage.take_if(|outage| outage.is_over());
+        self.ledger.later(std::mem::take(&mut output.later)).await?;
+        self.carry_out(output);
+        Ok(())
+    }
+
+    fn carry_out(&mut self, output: Output) {
         for step in output.steps {
             self.worker.carry_out(step);
         }
         for call in output.calls {
             self.caller.call(call);
         }
+        self.show();
+    }
+
+    /// At the end nothing is begun any more; what happened is remembered.
+    async fn remember(&mut self, output: Output) -> Result<(), AgentError> {
+        self.index.remembered(&output.edits);
+        self.ledger.commit(&Arc::new(output.edits)).await?;
+        self.ledger.later(output.later).await?;
+        self.show();
         Ok(())
     }
 
-    async fn remember(&mut self, edits: Vec<Edit>, later: Vec<Edit>) -> Result<(), AgentError> {
-        self.index.remembered(&edits);
-        self.ledger.commit(edits).await?;
-        self.ledger.later(later).await?;
+    fn show(&self) {
         let present = self.present();
         self.status.send_if_modified(|status| {
             let is_new = *status != present;
             *status = present;
             is_new
         });
-        Ok(())
     }
 
     fn present(&self) -> AgentStatus {
         AgentStatus {
             host: self.logic.host().host,
             ready: self.logic.has_obeyed(),
+            remembers: self.outage.is_none(),
             executions: self.logic.executions().count(),
         }
     }
 
     /// What waits in the queue at the end is remembered, but nothing is begun any more.
     pub(super) async fn settle(&mut self) -> Result<(), AgentError> {
+        if let Some(outage) = self.outage.take() {
+            self.remember(outage.into_held()).await?;
+        }
         while let Ok(input) = self.inputs.try_recv() {
             let output = self.logic.handle(input, clock::now());
-            self.remember(output.edits, output.later).await?;
+            self.remember(output).await?;
         }
         Ok(())
     }
@@ -151,6 +204,14 @@ impl Reactor {
             return Ok(());
         }
         let output = self.logic.handle(input, clock::now());
-        self.remember(output.edits, output.later).await
+        self.remember(output).await
+    }
+}
+
+/// Never, while there is no outage.
+async fn retry(outage: &mut Option<Outage>, ledger: &Ledger) -> Result<Output, AgentError> {
+    match outage {
+        Some(outage) => outage.retry(ledger).await,
+        None => std::future::pending().await,
     }
 }

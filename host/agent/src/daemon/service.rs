@@ -113,6 +113,7 @@ impl Agent {
             index,
             status: status_sender,
             stop: stop.clone(),
+            outage: None,
         };
         let parts = Parts { drivers, events, tasks, ending, server };
         let main = tokio::spawn(async move {

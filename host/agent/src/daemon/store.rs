@@ -54,7 +54,7 @@ pub(super) fn order(key: &str, value: Option<&Vec<u8>>) -> u8 {
 
 impl Codec {
     /// The entries that some edits change, in any number.
-    pub(super) fn changes(&mut self, edits: &[Edit]) -> Changes {
+    pub(super) fn changes<'a>(&mut self, edits: impl IntoIterator<Item = &'a Edit>) -> Changes {
         let mut changes = Changes::new();
         for edit in edits {
             match edit {

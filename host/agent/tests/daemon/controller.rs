@@ -40,6 +40,7 @@ struct Script {
     assignment: watch::Sender<Assignment>,
     seen: watch::Sender<Seen>,
     registrations: watch::Sender<Vec<Registration>>,
+    renewals: watch::Sender<u64>,
     artifacts: Arc<Mutex<BTreeMap<String, Vec<u8>>>>,
     stop: CancellationToken,
 }
@@ -67,6 +68,7 @@ impl Controller {
             assignment: watch::Sender::new(assignment),
             seen: watch::Sender::new(Seen::new()),
             registrations: watch::Sender::new(Vec::new()),
+            renewals: watch::Sender::new(0),
             artifacts: Arc::default(),
             stop: CancellationToken::new(),
         };
@@ -114,6 +116,13 @@ impl Controller {
         self.script.registrations.borrow().clone()
     }
 
+    /// Waits until the lease was renewed so often from now on.
+    pub(crate) async fn renewed(&self, times: u64) {
+        let mut renewals = self.script.renewals.subscribe();
+        let enough = *renewals.borrow_and_update() + times;
+        renewals.wait_for(|count| *count >= enough).await.unwrap();
+    }
+
     /// Everything that was ever reported of an execution.
     pub(crate) fn history(&self, id: ExecutionId) -> Vec<Observation> {
         self.script.seen.borrow().get(&id).cloned().unwrap_or_default()
@@ -140,8 +149,9 @@ async fn register(
     Json(Registered { host: HOST, fence: Fence::FIRST, kill: vec![] })
 }
 
-async fn renew(Json(boot): Json<String>) -> Json<Renewed> {
+async fn renew(State(script): State<Script>, Json(boot): Json<String>) -> Json<Renewed> {
     assert!(!boot.is_empty());
+    script.renewals.send_modify(|count| *count += 1);
     Json(Renewed { epoch: Epoch::new(1), fence: Fence::FIRST, lease: Millis::from_secs(15) })
 }
 

@@ -9,6 +9,7 @@
 
 mod controller;
 mod executions;
+mod ledger;
 mod logs;
 mod restarts;
 mod rig;

@@ -23,7 +23,7 @@ pub(crate) struct Rig {
     pub(crate) agent: Agent,
     pub(crate) data: tempfile::TempDir,
     pub(crate) digest: Digest,
-    ledger: MemoryMap,
+    pub(crate) ledger: MemoryMap,
     mount_roots: Vec<PathBuf>,
 }
 
@@ -45,6 +45,17 @@ impl Rig {
         let config = config(&data, &controller, &ledger, &mount_roots);
         let agent = agent(config, &driver).await;
         Self { controller, driver, agent, data, digest, ledger, mount_roots }
+    }
+
+    /// The agent's process ends, with an error if it could not end in order, and another begins
+    /// once the ledger can be written.
+    pub(crate) async fn restart_after_failure(self) -> Self {
+        assert!(self.agent.stop().await.is_err());
+        self.ledger.fail_commits(None);
+        let driver = Arc::new(FakeDriver::new(Survival::EndsWithProcess));
+        let config = config(&self.data, &self.controller, &self.ledger, &self.mount_roots);
+        let agent = agent(config, &driver).await;
+        Self { driver, agent, ..self }
     }
 
     /// The agent's process ends in order and another begins on the same disk.

@@ -12,6 +12,7 @@ struct State {
     open: bool,
     unclean: bool,
     fail_next: Option<Poison>,
+    fail_all: Option<Poison>,
 }
 
 /// A place in memory that maps are opened on. Clones are the same place.
@@ -43,6 +44,11 @@ impl MemoryMap {
         self.lock().fail_next = Some(poison);
     }
 
+    /// Lets every commit fail without a trace, as on a full disk, until `None` is said.
+    pub fn fail_commits(&self, poison: Option<Poison>) {
+        self.lock().fail_all = poison;
+    }
+
     /// A panic elsewhere leaves the state whole: nothing here panics half-way.
     fn lock(&self) -> MutexGuard<'_, State> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
@@ -54,7 +60,8 @@ struct Handle(MemoryMap);
 impl Backing for Handle {
     fn commit(&mut self, _before: &Entries, changes: &Changes) -> Result<(), Poison> {
         let mut state = self.0.lock();
-        if let Some(poison) = state.fail_next.take() {
+        let fault = state.fail_next.take().or_else(|| state.fail_all.clone());
+        if let Some(poison) = fault {
             return Err(poison);
         }
         for (key, value) in changes {
