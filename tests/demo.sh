@@ -19,7 +19,19 @@ finish() {
 trap finish EXIT
 cd "$dir"
 
-show() { printf '\n$ pliant %s\n' "$*"; "$pliant" "$@"; }
+# Prints a command as one would type it, then runs it.
+show() {
+    local word
+    printf '\n$ pliant'
+    for word; do
+        case "$word" in
+            *[!A-Za-z0-9_./:=@-]*) printf ' "%s"' "$word" ;;
+            *) printf ' %s' "$word" ;;
+        esac
+    done
+    printf '\n'
+    "$pliant" "$@"
+}
 
 cat > hello.yaml <<YAML
 apiVersion: pliant.dev/v1

@@ -8,6 +8,8 @@ mod commands;
 mod connect;
 mod fail;
 mod output;
+#[cfg(test)]
+mod tests;
 
 use clap::Parser;
 use std::process::ExitCode;
