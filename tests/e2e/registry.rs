@@ -77,4 +77,38 @@ fn a_registry_on_this_machine_is_asked_only_when_it_was_allowed() {
     let refused = cluster.pliant(&["run", &job(&cluster, "tick", &source), "--detach"]);
     assert_eq!(refused.code, 3, "{refused:#?}");
     assert!(refused.stderr.contains("127.0.0.1"), "it names the address: {refused:#?}");
+    assert!(refused.stderr.contains("--plain-registry"), "and the way out: {refused:#?}");
+}
+
+#[test]
+fn a_component_of_a_registry_runs_and_answers() {
+    let dir = tempfile::tempdir().unwrap();
+    let registry = Registry::up(dir.path());
+    registry.push("shop/hello", "1.0", &bytes("hello-http"));
+    let cluster = Cluster::up(&["--plain-registry", registry.address()]);
+    let source = format!("oci://{}/shop/hello:1.0", registry.address());
+    let text = format!(
+        "apiVersion: pliant.dev/v1\nmetadata: {{name: web}}\nspec:\n  kind: service\n  engine: {{wasm: {{component: \"{source}\"}}}}\n  ports: [{{name: http, protocol: http}}]\n"
+    );
+    let path = cluster.dir().join("web.yaml");
+    fs::write(&path, text).unwrap();
+    cluster.ok(&["run", path.to_str().unwrap()]);
+    let view = cluster.json(&["job", "show", "web"]);
+    let address = view["status"]["endpoints"][0].as_str().unwrap();
+    let (status, body) = pliant_tests::http::get(address, "/").unwrap();
+    assert!(status == 200 && body.to_lowercase().contains("hello"), "{status} {body:?}");
+}
+
+#[test]
+fn what_a_registry_holds_under_a_tag_must_be_a_component() {
+    let dir = tempfile::tempdir().unwrap();
+    let registry = Registry::up(dir.path());
+    registry.push("shop/text", "1.0", b"this is no component");
+    let cluster = Cluster::up(&["--plain-registry", registry.address()]);
+    let source = format!("oci://{}/shop/text:1.0", registry.address());
+    let refused = cluster.pliant(&["run", &job(&cluster, "text", &source), "--detach"]);
+    assert_eq!(refused.code, 3, "{refused:#?}");
+    for part in ["artifact-invalid", "not a wasm file", "do:"] {
+        assert!(refused.stderr.contains(part), "{part:?} is missing: {refused:#?}");
+    }
 }

@@ -27,16 +27,23 @@ const DOWNLOAD_LIMIT: Duration = Duration::from_secs(300);
 /// Media types that hold a component or module (12-dependencies.md).
 const WASM_LAYERS: [&str; 2] = ["application/wasm", "application/vnd.wasm.content.layer.v1+wasm"];
 
+/// What a private address is to each kind of download.
+const HTTPS_WAY: &str = "downloads may not reach";
+const OCI_WAY: &str =
+    "is asked only when `--plain-registry HOST:PORT` of `pliant up` names the registry";
+
 /// Why a source could not be fetched.
 #[derive(Debug, thiserror::Error)]
 pub enum FetchError {
     /// The address is in a range that downloads may not reach.
-    #[error("{host} is {address}, a private or local address that downloads may not reach")]
+    #[error("{host} leads to {address}, a private or local address that {way}")]
     Refused {
         /// The name.
         host: String,
         /// What it resolves to.
         address: IpAddr,
+        /// Who may not reach it, and what would allow it.
+        way: &'static str,
     },
     /// Nothing answers, or it answers with a refusal.
     #[error("{url}: {why}")]
@@ -82,7 +89,7 @@ impl Fetcher {
             }
             let host = parsed.host_str().unwrap_or_default().to_owned();
             let port = parsed.port_or_known_default().unwrap_or(443);
-            let address = resolve(&host, port).await?;
+            let address = resolve(&host, port, HTTPS_WAY).await?;
             let client = reqwest::Client::builder()
                 .resolve(&host, address)
                 .redirect(reqwest::redirect::Policy::none())
@@ -118,7 +125,7 @@ impl Fetcher {
         let registry = image.resolve_registry().to_owned();
         if !self.rules.plain_registries.contains(&registry) {
             let (host, port) = registry.rsplit_once(':').unwrap_or((&registry, "443"));
-            resolve(host, port.parse().unwrap_or(443)).await?;
+            resolve(host, port.parse().unwrap_or(443), OCI_WAY).await?;
         }
         let client = Client::new(ClientConfig {
             protocol: ClientProtocol::HttpsExcept(self.rules.plain_registries.clone()),
@@ -149,7 +156,7 @@ impl Fetcher {
 }
 
 /// Resolves a name and refuses it when any of its addresses may not be reached.
-async fn resolve(host: &str, port: u16) -> Result<SocketAddr, FetchError> {
+async fn resolve(host: &str, port: u16, way: &'static str) -> Result<SocketAddr, FetchError> {
     let url = format!("{host}:{port}");
     let found = tokio::net::lookup_host((host, port)).await;
     let found: Vec<_> = found
@@ -157,7 +164,7 @@ async fn resolve(host: &str, port: u16) -> Result<SocketAddr, FetchError> {
         .collect();
     if let Some(bad) = found.iter().find(|address| !pliant_types::address::is_public(address.ip()))
     {
-        return Err(FetchError::Refused { host: host.to_owned(), address: bad.ip() });
+        return Err(FetchError::Refused { host: host.to_owned(), address: bad.ip(), way });
     }
     found
         .first()
