@@ -203,3 +203,71 @@ fn a_reader_that_closes_the_pipe_ends_no_command_with_a_crash() {
     ));
     assert_eq!(help.trim(), "0");
 }
+
+#[test]
+fn pipes_devices_and_files_that_exist_are_left_alone() {
+    let cluster = Cluster::up(&[]);
+    for device in ["/dev/zero", "/dev/full"] {
+        let text = format!(
+            "apiVersion: pliant.dev/v1\nmetadata: {{name: a}}\nspec: {{kind: batch, engine: {{wasm: {{component: \"file://{device}\"}}}}}}\n"
+        );
+        let file = cluster.dir().join("device.yaml");
+        std::fs::write(&file, text).unwrap();
+        let said = cluster.pliant(&["run", file.to_str().unwrap()]);
+        assert_eq!(said.code, 3, "{said:#?}");
+        assert!(said.stderr.contains("no regular file"), "{said:#?}");
+    }
+    let endless = cluster.pliant(&["validate", "/dev/zero"]);
+    assert!(endless.code == 3 && endless.stderr.contains("more than"), "{endless:#?}");
+    let pushed = cluster.json(&["artifact", "push", guest("ticker").to_str().unwrap()]);
+    let kept = cluster.dir().join("kept");
+    std::fs::write(&kept, "mine").unwrap();
+    let digest = pushed["digest"].as_str().unwrap();
+    let pulled = cluster.pliant(&["artifact", "pull", digest, kept.to_str().unwrap()]);
+    assert_eq!(pulled.code, 5, "{pulled:#?}");
+    assert_eq!(std::fs::read_to_string(&kept).unwrap(), "mine");
+}
+
+#[test]
+fn words_of_users_reach_no_terminal_as_control_characters() {
+    let cluster = Cluster::up(&[]);
+    let file = cluster.job("ticker", "ticker", "kind: service\ncount: 0");
+    cluster.ok(&["run", &file, "--detach", "-m", "\u{1b}]0;title\u{7}\u{1b}[31mred"]);
+    for command in
+        [&["job", "versions", "ticker"][..], &["job", "show", "ticker", "--version", "1"]]
+    {
+        let said = cluster.ok(command);
+        assert!(!said.contains('\u{1b}') && !said.contains('\u{7}'), "{said:?}");
+    }
+}
+
+/// Of several first starts on one directory one wins, and its token is the one that clients find.
+#[test]
+fn first_starts_at_the_same_time_agree_on_one_token() {
+    let dir = tempfile::tempdir().unwrap();
+    let data = dir.path().join("data");
+    let start = || {
+        std::process::Command::new(pliant_tests::binary())
+            .args(["up", "--listen", "127.0.0.1:0", "--data-dir"])
+            .arg(&data)
+            .stdout(std::process::Stdio::null())
+            .stderr(std::process::Stdio::null())
+            .spawn()
+            .unwrap()
+    };
+    let mut started: Vec<_> = (0..3).map(|_| start()).collect();
+    let listed =
+        pliant_tests::eventually("the winner answers with the token that is found", || {
+            let said = std::process::Command::new(pliant_tests::binary())
+                .args(["ps", "--data-dir"])
+                .arg(&data)
+                .output()
+                .unwrap();
+            said.status.success().then_some(said)
+        });
+    assert!(listed.status.success());
+    for process in &mut started {
+        let _ = process.kill();
+        let _ = process.wait();
+    }
+}

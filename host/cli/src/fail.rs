@@ -49,7 +49,9 @@ impl Failure {
 
     /// Prints to stderr. A reader that has closed it changes nothing about the exit code.
     pub(crate) fn print(&self) {
-        let _ = std::io::stderr().write_all(self.text().as_bytes());
+        let text: Vec<_> = self.text().lines().map(crate::output::visible).collect();
+        let text = text.iter().map(|line| format!("{line}\n")).collect::<String>();
+        let _ = std::io::stderr().write_all(text.as_bytes());
     }
 
     fn text(&self) -> String {

@@ -25,7 +25,7 @@ pub(crate) fn list<T: Show>(output: Output, items: &[T]) -> Result<(), Failure> 
             let mut table = table();
             table.set_header(T::header(wide));
             items.iter().for_each(|item| {
-                table.add_row(item.row(wide));
+                table.add_row(item.row(wide).iter().map(|cell| visible(cell)));
             });
             println!("{}", trimmed(&table));
         }

@@ -31,8 +31,14 @@ fn file_error(path: &Path) -> impl FnOnce(std::io::Error) -> ClientError {
 /// # Errors
 /// `File` when it cannot be read; `Refused` with `too-large` when the store would not take it.
 async fn measured(path: &Path) -> Result<(Digest, u64), ClientError> {
+    // Asked before it is opened: opening a pipe waits for its writer, and a device has no end.
+    let metadata = tokio::fs::metadata(path).await.map_err(file_error(path))?;
+    if !metadata.is_file() {
+        let error = std::io::Error::new(std::io::ErrorKind::InvalidInput, "it is no regular file");
+        return Err(file_error(path)(error));
+    }
     let mut file = File::open(path).await.map_err(file_error(path))?;
-    let size = file.metadata().await.map_err(file_error(path))?.len();
+    let size = metadata.len();
     if size > MAX_ARTIFACT_BYTES {
         let detail =
             format!("{} has {size} bytes, the limit is {MAX_ARTIFACT_BYTES}", path.display());

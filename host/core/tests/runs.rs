@@ -292,3 +292,16 @@ fn history_of_runs_keeps_ten_and_never_a_live_one() {
     assert_eq!(world.state.runs_of(job.uid).count(), 11);
     assert_eq!(world.run_state("fix"), RunState::Completed);
 }
+
+#[test]
+fn case_n13_a_stop_of_a_job_that_has_ended_changes_nothing() {
+    let mut world = World::with_hosts(1);
+    world.submit("sum", &batch(1)).expect("created");
+    world.complete("sum");
+    let entries = world.journal.len();
+    world.stop("sum").expect("nothing to do");
+    assert_eq!((world.journal.len(), world.run_state("sum")), (entries, RunState::Completed));
+    assert_eq!(world.start("sum").expect_err("it is over").code, Code::WrongState);
+    let answer = world.submit("sum", &batch(1)).expect("unchanged");
+    assert_eq!(answer.outcome, SubmitOutcome::Unchanged);
+}

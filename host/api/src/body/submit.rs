@@ -11,7 +11,7 @@ use utoipa::{IntoParams, ToSchema};
 
 /// How a submission is meant. The precondition is the header `If-Match`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, IntoParams)]
-#[serde(rename_all = "camelCase")]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
 pub struct SubmitQuery {
     /// Only say what would be done.

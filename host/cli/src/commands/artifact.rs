@@ -24,6 +24,10 @@ pub(crate) async fn pull(
     digest: Digest,
     file: &Path,
 ) -> Result<u8, Failure> {
+    if std::fs::symlink_metadata(file).is_ok() {
+        let words = format!("{} exists and is left as it is", file.display());
+        return Err(Failure::new(Code::NameTaken, words).hint("name a file that does not exist"));
+    }
     let bytes = context.client.fetch(&digest, file).await?;
     eprintln!("{bytes} bytes in {}", file.display());
     Ok(DONE)

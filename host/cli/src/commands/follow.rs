@@ -113,8 +113,8 @@ async fn verdict(
             return Ok(Some(exit_code::JOB_FAILED));
         }
         "stopped" => {
-            eprintln!("· stopped");
-            return Ok(Some(exit_code::DONE));
+            eprintln!("· stopped by somebody while it was waited for");
+            return Ok(Some(exit_code::CONFLICT));
         }
         _ => {}
     }

@@ -184,7 +184,7 @@ pub(crate) async fn events(context: &Context<'_>, job: &str, follow: bool) -> Re
     while let Some(received) = events.next().await? {
         match received {
             Received::Body(WatchEvent::Event { event }) => {
-                println!("{}", event.row(false).join("  "));
+                println!("{}", output::visible(&event.row(false).join("  ")));
             }
             Received::Body(WatchEvent::Gone) => break,
             Received::Body(_) => {}

@@ -44,13 +44,20 @@ pub(crate) fn read(files: &[PathBuf]) -> Result<Vec<FromFile>, Failure> {
     Ok(jobs)
 }
 
+/// Longest file of jobs, as the controller takes bodies.
+const MAX_FILE_BYTES: u64 = 4 << 20;
+
 fn read_text(file: &Path) -> std::io::Result<String> {
+    let mut text = String::new();
     if file.as_os_str() == "-" {
-        let mut text = String::new();
-        std::io::stdin().read_to_string(&mut text)?;
-        return Ok(text);
+        std::io::stdin().take(MAX_FILE_BYTES + 1).read_to_string(&mut text)?;
+    } else {
+        std::fs::File::open(file)?.take(MAX_FILE_BYTES + 1).read_to_string(&mut text)?;
     }
-    std::fs::read_to_string(file)
+    if text.len() as u64 > MAX_FILE_BYTES {
+        return Err(std::io::Error::other(format!("it has more than {MAX_FILE_BYTES} bytes")));
+    }
+    Ok(text)
 }
 
 pub(crate) async fn run(context: &Context<'_>, run: Run) -> Result<u8, Failure> {
@@ -156,9 +163,12 @@ async fn upload(
             .with_errors(vec![error]);
         Failure::in_file(problem, &file.display().to_string())
     };
-    let size = std::fs::metadata(&component)
-        .map_err(|error| place(format!("{}: {error}", component.display())))?
-        .len();
+    let metadata = std::fs::metadata(&component)
+        .map_err(|error| place(format!("{}: {error}", component.display())))?;
+    if !metadata.is_file() {
+        return Err(place(format!("{} is no regular file", component.display())));
+    }
+    let size = metadata.len();
     let limit = pliant_inspect::limits::ARTIFACT_BYTES;
     if size > limit {
         let words =

@@ -127,8 +127,11 @@ fn make_data_dir(dir: &Path) -> Result<(), Failure> {
         Failure::new(Code::JournalUnavailable, words)
             .hint("name a directory that you may write to with --data-dir")
     };
-    std::fs::create_dir_all(dir).map_err(failed)?;
-    std::fs::set_permissions(dir, Permissions::from_mode(0o700)).map_err(failed)?;
+    if !dir.is_dir() {
+        std::fs::create_dir_all(dir).map_err(failed)?;
+        // A directory that was there already keeps the mode that its owner gave it.
+        std::fs::set_permissions(dir, Permissions::from_mode(0o700)).map_err(failed)?;
+    }
     let probe = dir.join(".write-probe");
     std::fs::write(&probe, b"x").and_then(|()| std::fs::remove_file(&probe)).map_err(failed)
 }
@@ -142,8 +145,7 @@ fn token(dir: &Path) -> Result<String, Failure> {
             let random: [u8; 32] = rand::random();
             let hex: String = random.iter().map(|byte| format!("{byte:02x}")).collect();
             let token = format!("pliant_admin_{hex}");
-            write_file(&path, &token, 0o600)?;
-            Ok(token)
+            first_token(&path, &token)
         }
         Err(error) => {
             let words = format!("the token file {} cannot be read: {error}", path.display());
@@ -152,9 +154,27 @@ fn token(dir: &Path) -> Result<String, Failure> {
     }
 }
 
+/// Makes the token's file, whole and once: of several processes that start at the same time each gets
+/// the token of the first.
+fn first_token(path: &Path, token: &str) -> Result<String, Failure> {
+    let beside = path.with_extension(format!("first-{}", std::process::id()));
+    write_file(&beside, token, 0o600)?;
+    let linked = std::fs::hard_link(&beside, path);
+    let _ = std::fs::remove_file(&beside);
+    let read = match linked {
+        Ok(()) => return Ok(token.to_owned()),
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => std::fs::read_to_string(path),
+        Err(error) => Err(error),
+    };
+    read.map(|text| text.trim().to_owned()).map_err(|error| {
+        let words = format!("the token file {} cannot be made: {error}", path.display());
+        Failure::new(Code::JournalUnavailable, words)
+    })
+}
+
 /// Writes a file whole or not at all.
 fn write_file(path: &Path, text: &str, mode: u32) -> Result<(), Failure> {
-    let beside = path.with_extension("new");
+    let beside = path.with_extension(format!("new-{}", std::process::id()));
     let write = || -> io::Result<()> {
         let mut file =
             OpenOptions::new().write(true).create(true).truncate(true).mode(mode).open(&beside)?;

@@ -71,7 +71,7 @@ fn describe(view: &VersionView) -> String {
         text += &format!("\nfailed: {failure}");
     }
     if let Some(message) = &view.message {
-        text += &format!("\nmessage: {message}");
+        text += &format!("\nmessage: {}", output::visible(message));
     }
     text
 }

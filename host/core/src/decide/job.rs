@@ -55,8 +55,17 @@ pub(super) fn stop(state: &State, stop: &StopJob) -> Result<Decided, Rejection> 
     check_expect(Some(job), stop.expect)?;
     match stop.version {
         Some(version) => super::run::stop_version(state, job, version),
+        None if is_over(state, job) => Ok(answered(state, job, Vec::new())),
         None => Ok(want(state, job, Wanted::Stopped)),
     }
+}
+
+/// Whether a job has ended by itself and nothing of it runs or waits: a stop would only hide how.
+fn is_over(state: &State, job: &Job) -> bool {
+    job.ended.is_some()
+        && job.wanted == Wanted::Running
+        && job.queued.is_none()
+        && state.active_runs(job.uid).next().is_none()
 }
 
 pub(super) fn start(state: &State, start: &StartJob) -> Result<Decided, Rejection> {
