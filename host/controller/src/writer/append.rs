@@ -81,7 +81,10 @@ impl Appender {
                 break;
             }
         }
-        let trouble = trouble.map(|trouble| end(trouble, jobs));
+        let trouble = trouble.map(|trouble| {
+            self.say(trouble.reason().words());
+            end(trouble, jobs)
+        });
         self.over.store(true, Ordering::Release);
         self.bell.ring();
         self.snapshotter.finish(&mut *self.journal);
@@ -144,6 +147,13 @@ fn end(trouble: Trouble, jobs: Receiver<Job>) -> Ending {
 }
 
 impl Appender {
+    /// Says that writes are not taken. Said before the first request is turned away, so that
+    /// whoever asks for readiness after such an answer sees the same thing.
+    fn say(&self, trouble: &str) {
+        let mut figures = self.figures.lock().unwrap_or_else(PoisonError::into_inner);
+        figures.trouble = Some(trouble.to_owned());
+    }
+
     /// Puts the journal's figures where readers find them.
     fn tell(&mut self) {
         self.told = Some(Instant::now());
@@ -152,5 +162,55 @@ impl Appender {
         let mut figures = self.figures.lock().unwrap_or_else(PoisonError::into_inner);
         figures.stats = Some(stats);
         figures.snapshot = kept.last().map_or(0, |newest| newest.at.0);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::writer::{inbox::Message, waiting::Waiting};
+    use pliant_core::{Command, Engine, ReplyTag, Request, StartTerm, State};
+    use pliant_journal::{
+        ClusterId, Opener as _,
+        faulty::{Fault, FaultyStore, Script},
+        memory::{MemoryStore, Sharing},
+    };
+    use pliant_types::{Epoch, Millis};
+    use std::sync::mpsc::sync_channel;
+
+    /// A client that is refused and then asks for readiness must not hear "ready" from before.
+    #[test]
+    fn trouble_is_said_when_the_appender_turns_requests_away() {
+        let memory = MemoryStore::new(ClusterId([1; 16]), Sharing::Single);
+        let store = FaultyStore::new(Arc::new(memory), Script::default().at(1, Fault::Fenced));
+        let opened = store.open().expect("a new store opens");
+        let mut journal = opened.journal;
+        let epoch = journal.campaign().expect("nobody else campaigns");
+        let mut engine = Engine::new(State::default());
+        let start = StartTerm { epoch: Epoch::new(epoch.0), gap: Millis::ZERO };
+        let request = Request::internal(Command::StartTerm(start));
+        let (way, mut answer) = tokio::sync::oneshot::channel();
+        let answers = [(ReplyTag(1), Waiting::new(&request, way))].into();
+        engine.submit(ReplyTag(1), request);
+        let staged = engine.stage(pliant_types::Time::default()).expect("a term begins");
+        let (inbox, _kept) = sync_channel::<Message>(1);
+        let (sender, jobs) = sync_channel(1);
+        sender.send(Job { staged, answers, facts: 1 }).expect("the channel is open");
+        let figures = Arc::new(Mutex::new(JournalState::default()));
+        let appender = Appender {
+            journal,
+            next: opened.head.next(),
+            board: Board::default(),
+            snapshotter: Snapshotter::new(1_000, 0),
+            figures: Arc::clone(&figures),
+            told: None,
+            over: Arc::default(),
+            bell: Bell(Arc::downgrade(&Arc::new(inbox))),
+        };
+        let ended = appender.run(jobs);
+        assert!(ended.trouble.is_some(), "the journal refused");
+        assert!(matches!(answer.try_recv(), Ok(Err(_))), "the request was turned away");
+        let trouble = figures.lock().expect("nothing panicked").trouble.clone();
+        assert!(trouble.is_some(), "and readiness says so already");
     }
 }
