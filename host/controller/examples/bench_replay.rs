@@ -149,6 +149,8 @@ fn report(state: &State, round: u64) -> Result<ReportHost, Box<dyn Error>> {
             exit: None,
             results: None,
             detail: None,
+            version: Some(execution.version),
+            refused: None,
         })
         .collect();
     let report = Report {

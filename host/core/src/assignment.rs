@@ -46,6 +46,7 @@ fn assigned(state: &State, execution: &Execution) -> Option<AssignedExecution> {
         task: execution.task.number,
         version: execution.version,
         desired: execution.desired,
+        in_place: pliant_types::assignment::InPlace::Live,
         template: version.template.clone(),
     })
 }

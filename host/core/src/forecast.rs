@@ -163,6 +163,8 @@ fn stopped(execution: &Execution) -> FactKind {
         exit: Some(ExitStatus::of(ExitReason::Stopped)),
         results: None,
         detail: None,
+        version: Some(execution.version),
+        refused: None,
     };
     FactKind::ExecutionObserved { observation }
 }

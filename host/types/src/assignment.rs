@@ -6,6 +6,7 @@
 use crate::{
     digest::Digest,
     duration::Millis,
+    health::Probes,
     id::{ExecutionId, HostId, JobUid},
     name::{JobName, Namespace},
     number::{Epoch, Fence, Generation, Incarnation, TaskNumber, Version},
@@ -67,8 +68,39 @@ pub struct AssignedExecution {
     pub version: Version,
     /// Run it or end it.
     pub desired: Desired,
+    /// How far the host may go to bring a running execution from another template to this one.
+    #[serde(default)]
+    pub in_place: InPlace,
     /// How to run it; shared by the tasks of a version.
     pub template: Arc<TaskTemplate>,
+}
+
+/// How far a host may go to change an execution that runs (03-jobs.md, section 4).
+///
+/// What it may not do, or cannot do, it refuses in its observation; the planner then replaces the
+/// task.
+#[derive(
+    Clone,
+    Copy,
+    Debug,
+    Default,
+    PartialEq,
+    Eq,
+    Serialize,
+    Deserialize,
+    minicbor::Encode,
+    minicbor::Decode,
+)]
+#[serde(rename_all = "kebab-case")]
+#[cbor(index_only)]
+pub enum InPlace {
+    /// Only what its guest does not notice: limits, rules, probes.
+    #[default]
+    #[n(0)]
+    Live,
+    /// It may be restarted where it is.
+    #[n(1)]
+    Restart,
 }
 
 /// Run an execution or end it.
@@ -127,6 +159,13 @@ pub struct TaskTemplate {
     pub kill_timeout: Millis,
     /// Whether the agent must end it when its lease is over.
     pub exclusive: bool,
+    /// How its health is found out.
+    #[serde(default, skip_serializing_if = "Probes::is_empty")]
+    pub probes: Probes,
+    /// `service.drain`: how long it goes on with what it has between leaving the endpoints and being
+    /// asked to stop.
+    #[serde(default)]
+    pub drain: Millis,
 }
 
 /// The restart policy with its numbers.

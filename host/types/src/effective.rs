@@ -149,6 +149,21 @@ impl Effective {
     pub fn min_healthy_time(&self) -> Millis {
         filled!(filled!(self.0.update.as_ref()).min_healthy_time)
     }
+    /// The checks of a task.
+    #[must_use]
+    pub fn probes(&self) -> crate::health::Probes {
+        crate::health::probes(self.0.health.as_ref())
+    }
+    /// How long a task that leaves the endpoints goes on with what it has, `service.drain`.
+    #[must_use]
+    pub fn drain(&self) -> Millis {
+        self.0.service.as_ref().and_then(|service| service.drain).unwrap_or(Millis::ZERO)
+    }
+    /// How versions replace each other, whole.
+    #[must_use]
+    pub fn update(&self) -> &Update {
+        filled!(self.0.update.as_ref())
+    }
     /// What a lost host means.
     #[must_use]
     pub fn loss_policy(&self) -> LossPolicy {
@@ -280,6 +295,9 @@ fn fill_table_one(spec: &mut JobSpec) {
     }
     if let Some(elastic) = &mut spec.elastic {
         fill_elastic(elastic);
+    }
+    if let Some(health) = &mut spec.health {
+        crate::health::fill(health);
     }
 }
 

@@ -13,6 +13,7 @@ pub mod digest;
 pub mod duration;
 pub mod effective;
 pub mod exit;
+pub mod health;
 pub mod host;
 pub mod id;
 pub mod name;

@@ -7,7 +7,7 @@ use crate::{
     host::HostDescription,
     id::{ExecutionId, HostId, JobUid},
     name::PortName,
-    number::{Attempt, Epoch, Fence, Generation, Incarnation},
+    number::{Attempt, Epoch, Fence, Generation, Incarnation, Version},
     phase::{AttemptState, Health, Phase},
 };
 use alloc::{collections::BTreeMap, string::String, vec::Vec};
@@ -63,6 +63,14 @@ pub struct Observation {
     #[n(11)]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub detail: Option<String>,
+    /// The version whose template it obeys now; absent until its first start.
+    #[n(12)]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub version: Option<Version>,
+    /// The assigned version that the host cannot, or may not, change this execution to in place.
+    #[n(13)]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub refused: Option<Version>,
 }
 
 /// An archive of a task's output directory in the artifact store.

@@ -223,6 +223,7 @@ mod tests {
             task: pliant_types::TaskNumber::FIRST,
             version: Version::new(version),
             desired: pliant_types::assignment::Desired::Run,
+            in_place: pliant_types::assignment::InPlace::Live,
             template: Arc::new(serde_json::from_value(template).unwrap()),
         }
     }

@@ -82,6 +82,7 @@ impl Rig {
             task: TaskNumber::FIRST,
             version: Version::new(u32::try_from(number).unwrap()),
             desired: Desired::Run,
+            in_place: pliant_types::assignment::InPlace::Live,
             template: Arc::new(self.template(kind)),
         }
     }
@@ -109,6 +110,8 @@ impl Rig {
             execution_timeout: Millis::ZERO,
             kill_timeout: Millis::from_secs(10),
             exclusive: false,
+            probes: pliant_types::health::Probes::default(),
+            drain: Millis::ZERO,
         }
     }
 

@@ -159,5 +159,7 @@ fn template(effective: &Effective, digest: Digest) -> TaskTemplate {
         execution_timeout: effective.execution_timeout(),
         kill_timeout: effective.kill_timeout(),
         exclusive: effective.exclusive(),
+        probes: effective.probes(),
+        drain: effective.drain(),
     }
 }

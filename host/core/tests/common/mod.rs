@@ -354,6 +354,8 @@ pub fn observation(execution: &Execution, phase: Phase, exit: Option<ExitStatus>
         exit,
         results: None,
         detail: None,
+        version: Some(execution.version),
+        refused: None,
     }
 }
 

@@ -25,6 +25,8 @@ impl Execution {
             exit: record.exit.clone(),
             results: record.results.clone(),
             detail: self.detail.clone(),
+            version: None,
+            refused: None,
         })
     }
 

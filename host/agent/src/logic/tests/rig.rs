@@ -50,6 +50,8 @@ pub(super) fn template(kind: Kind) -> TaskTemplate {
         execution_timeout: Millis::ZERO,
         kill_timeout: Millis::from_secs(10),
         exclusive: false,
+        probes: pliant_types::health::Probes::default(),
+        drain: Millis::ZERO,
     }
 }
 
@@ -63,6 +65,7 @@ pub(super) fn assigned(number: u64, template: TaskTemplate) -> AssignedExecution
         task: TaskNumber::FIRST,
         version: Version::FIRST,
         desired: Desired::Run,
+        in_place: pliant_types::assignment::InPlace::Live,
         template: Arc::new(template),
     }
 }
