@@ -2,7 +2,7 @@
 
 use alloc::{string::String, vec::Vec};
 use minicbor::{Decode, Encode};
-use pliant_types::{ChangeClass, JobUid, Revision, Version, report::Registered};
+use pliant_types::{ChangeClass, JobUid, Revision, RolloutId, Version, report::Registered};
 use serde::{Deserialize, Serialize};
 
 /// The answer of a command.
@@ -96,4 +96,7 @@ pub struct SubmitAnswer {
     /// What the user should know.
     #[n(6)]
     pub warnings: Vec<String>,
+    /// The rollout that it began.
+    #[n(7)]
+    pub rollout: Option<RolloutId>,
 }

@@ -28,6 +28,7 @@ pub fn check(state: &State) -> Vec<Violation> {
     tasks(state, &mut broken);
     executions(state, &mut broken);
     hosts(state, &mut broken);
+    rollouts(state, &mut broken);
     if !state.index_is_exact() {
         broken("the indexes are not what the tables say".into());
     }
@@ -58,14 +59,25 @@ fn jobs(state: &State, broken: &mut impl FnMut(String)) {
     }
 }
 
-/// Invariant: a task has at most one live execution (law 10), keeps only executions that exist and
-/// are its own, and belongs to a job that exists.
+/// Invariant: of a task's live executions at most one is asked to run and none is beside it that is
+/// not being stopped, except under a rollout, which may add one successor; an exclusive task has one
+/// live execution at most (law 10). A task keeps only executions that exist and are its own, and
+/// belongs to a job that exists.
 fn tasks(state: &State, broken: &mut impl FnMut(String)) {
     for (key, task) in state.tasks.iter() {
         let own: Vec<_> =
             task.executions.iter().filter_map(|id| state.executions.get(id)).collect();
         let live = own.iter().filter(|e| e.is_live()).count();
-        if live > 1 {
+        let asked = own.iter().filter(|e| e.is_wanted()).count();
+        if asked > 2 {
+            broken(format!("task {key:?} has {asked} executions that are asked to run"));
+        }
+        let ends = state.jobs.get(&key.job).is_some_and(|job| job.kind.ends());
+        let exclusive = own.iter().filter(|e| e.is_live()).any(|e| {
+            let version = state.version(key.job, e.version);
+            version.is_some_and(|version| version.effective.exclusive())
+        });
+        if live > 1 && (ends || exclusive) {
             broken(format!("task {key:?} has {live} live executions"));
         }
         if own.len() != task.executions.len() || own.iter().any(|e| e.task != *key) {
@@ -101,6 +113,39 @@ fn executions(state: &State, broken: &mut impl FnMut(String)) {
         }
         if id.get() > state.counters.execution {
             broken(format!("{id} was never handed out"));
+        }
+    }
+}
+
+/// Invariant: a run names the one rollout of it that has not ended, and no other is active; an ended
+/// one says when; a rollback undoes nothing that was one; the version exists while it is active.
+fn rollouts(state: &State, broken: &mut impl FnMut(String)) {
+    for (key, rollout) in state.rollouts.iter() {
+        let run = state.run(key.job, rollout.incarnation);
+        let named = run.and_then(|run| run.rollout) == Some(rollout.id);
+        if named != rollout.is_active() {
+            broken(format!(
+                "{} is {} and its run says otherwise",
+                rollout.id, rollout.progress.state
+            ));
+        }
+        if rollout.is_active() == rollout.progress.ended_at.is_some() {
+            broken(format!("{} has ended, or has not, at a time", rollout.id));
+        }
+        if rollout.is_active() && state.version(key.job, rollout.progress.version).is_none() {
+            broken(format!(
+                "{} moves to version {}, which is gone",
+                rollout.id, rollout.progress.version
+            ));
+        }
+        let undone = rollout.undoes.and_then(|id| {
+            state.rollouts.get(&crate::state::RolloutKey { job: key.job, rollout: id })
+        });
+        if undone.is_some_and(|undone| undone.cause.is_rollback()) {
+            broken(format!("{} rolls a rollback back", rollout.id));
+        }
+        if rollout.id.get() > state.counters.rollout {
+            broken(format!("{} was never handed out", rollout.id));
         }
     }
 }

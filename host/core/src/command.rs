@@ -7,8 +7,8 @@ use alloc::{string::String, sync::Arc, vec::Vec};
 use core::fmt;
 use minicbor::{Decode, Encode};
 use pliant_types::{
-    Digest, Epoch, HostId, JobName, JobSpec, JobUid, Millis, Namespace, Revision, Tag, Time,
-    Version, VersionRef,
+    Digest, Epoch, HostId, JobName, JobSpec, JobUid, Millis, Namespace, Revision, RolloutId, Tag,
+    Time, Version, VersionRef,
     host::{HostDescription, HostMode, HostStage},
     report::{InventoryItem, Report},
     spec::WrittenMap,
@@ -101,6 +101,9 @@ pub enum Command {
     /// Delete an empty namespace.
     #[n(16)]
     DeleteNamespace(#[n(0)] NamespaceCommand),
+    /// Pause, resume, promote or abort a rollout.
+    #[n(17)]
+    Rollout(#[n(0)] RolloutCommand),
 }
 
 impl Command {
@@ -125,6 +128,7 @@ impl Command {
             Self::Scale(_) => "scale",
             Self::CreateNamespace(_) => "create-namespace",
             Self::DeleteNamespace(_) => "delete-namespace",
+            Self::Rollout(_) => "rollout",
         }
     }
 }
@@ -235,6 +239,24 @@ pub struct Submit {
     pub message: Option<String>,
 }
 
+/// What people do to a rollout.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Encode, Decode)]
+#[cbor(index_only)]
+pub enum RolloutVerb {
+    /// Nothing moves and the clock stands.
+    #[n(0)]
+    Pause,
+    /// Go on from where it was paused.
+    #[n(1)]
+    Resume,
+    /// The canaries, or the green set, are good.
+    #[n(2)]
+    Promote,
+    /// It has failed.
+    #[n(3)]
+    Abort,
+}
+
 macro_rules! command {
     ($(#[$doc:meta])* $name:ident { $($(#[$fdoc:meta])* $index:literal $field:ident: $type:ty,)* }) => {
         $(#[$doc])*
@@ -266,6 +288,19 @@ command! {
         2 to: Option<VersionRef>,
         /// Why, in the user's words.
         3 message: Option<String>,
+    }
+}
+command! {
+    /// Pause, resume, promote or abort a rollout.
+    RolloutCommand {
+        /// Which job.
+        0 job: JobRef,
+        /// Precondition.
+        1 expect: Expect,
+        /// Which rollout; without it, the active one of the newest run.
+        2 rollout: Option<RolloutId>,
+        /// What.
+        3 verb: RolloutVerb,
     }
 }
 command! {

@@ -5,13 +5,14 @@
 
 use crate::{
     Answer, IdempotencyKey, Principal,
-    state::{JobEnd, StopCause, TaskEnd, TaskKey, VersionRecord, Wanted},
+    state::{JobEnd, Progress, Rollout, StopCause, TaskEnd, TaskKey, VersionRecord, Wanted},
 };
 use alloc::{boxed::Box, string::String, vec::Vec};
 use minicbor::{Decode, Encode};
 use pliant_types::{
     Cpu, Digest, Epoch, ExecutionId, Fence, HostId, Incarnation, JobName, JobUid, Kind, Memory,
-    Millis, Namespace, Tag, Time, Version,
+    Millis, Namespace, RolloutId, Tag, Time, Version,
+    assignment::InPlace,
     host::{HostDescription, HostMode, HostStage},
     report::Observation,
 };
@@ -52,6 +53,9 @@ facts! {
     0 TermStarted = "term-started" {
         /// The term.
         0 epoch: Epoch,
+        /// How long nobody could write, when that is longer than a host's lease; added to the
+        /// deadlines of rollouts (14-decisions.md, 13).
+        1 gap: Option<Millis>,
     }
     /// A job exists.
     1 JobCreated = "job-created" {
@@ -336,6 +340,58 @@ facts! {
         /// Its name.
         0 namespace: Namespace,
     }
+    /// A run is moved to a version.
+    36 RolloutStarted = "rollout-started" {
+        /// The job.
+        0 job: JobUid,
+        /// The rollout as it begins.
+        1 rollout: Box<Rollout>,
+    }
+    /// A rollout stands elsewhere.
+    37 RolloutChanged = "rollout-changed" {
+        /// The job.
+        0 job: JobUid,
+        /// The rollout.
+        1 rollout: RolloutId,
+        /// How it stands now.
+        2 progress: Box<Progress>,
+        /// Whether somebody asked for it, which changes what is wanted of the job.
+        3 asked: bool,
+    }
+    /// A rollout fell out of history.
+    38 RolloutForgotten = "rollout-forgotten" {
+        /// The job.
+        0 job: JobUid,
+        /// The rollout.
+        1 rollout: RolloutId,
+    }
+    /// An execution becomes another version where it is.
+    39 ExecutionChanged = "execution-changed" {
+        /// The execution.
+        0 execution: ExecutionId,
+        /// The version.
+        1 version: Version,
+        /// How far its host may go.
+        2 in_place: InPlace,
+        /// What it holds of the CPU from now on.
+        3 cpu: Cpu,
+        /// What it holds of the memory from now on.
+        4 memory: Memory,
+    }
+    /// An execution holds another part of its host.
+    40 ExecutionResized = "execution-resized" {
+        /// The execution.
+        0 execution: ExecutionId,
+        /// What it holds of the CPU.
+        1 cpu: Cpu,
+        /// What it holds of the memory.
+        2 memory: Memory,
+    }
+    /// A daemon's task is no longer wanted: its host does not match the new version.
+    41 TaskRetired = "task-retired" {
+        /// The task.
+        0 task: TaskKey,
+    }
 }
 
 impl FactKind {
@@ -359,17 +415,23 @@ impl FactKind {
             | Self::VersionUntagged { job, .. }
             | Self::IncarnationMoved { job, .. }
             | Self::IncarnationHalted { job, .. }
-            | Self::RunQueued { job, .. } => Some(*job),
+            | Self::RunQueued { job, .. }
+            | Self::RolloutStarted { job, .. }
+            | Self::RolloutChanged { job, .. }
+            | Self::RolloutForgotten { job, .. } => Some(*job),
             Self::TaskAdded { task, .. }
             | Self::TaskRetried { task, .. }
             | Self::TaskEnded { task, .. }
             | Self::TaskForgotten { task }
+            | Self::TaskRetired { task }
             | Self::ExecutionPlaced { task, .. } => Some(task.job),
             Self::ExecutionObserved { observation } => Some(observation.job),
             Self::TermStarted { .. }
             | Self::ExecutionRelabelled { .. }
             | Self::ExecutionStopRequested { .. }
             | Self::ExecutionLost { .. }
+            | Self::ExecutionChanged { .. }
+            | Self::ExecutionResized { .. }
             | Self::HostRegistered { .. }
             | Self::HostDescribed { .. }
             | Self::HostStaged { .. }
@@ -393,6 +455,8 @@ impl FactKind {
                 | Self::JobSized { .. }
                 | Self::IncarnationHalted { .. }
                 | Self::RunQueued { .. }
+                | Self::RolloutStarted { .. }
+                | Self::RolloutChanged { asked: true, .. }
                 | Self::VersionTagged { .. }
                 | Self::VersionUntagged { .. }
         )
@@ -405,6 +469,8 @@ impl FactKind {
             Self::ExecutionPlaced { execution, .. }
             | Self::ExecutionRelabelled { execution, .. }
             | Self::ExecutionStopRequested { execution, .. }
+            | Self::ExecutionChanged { execution, .. }
+            | Self::ExecutionResized { execution, .. }
             | Self::ExecutionLost { execution } => Some(*execution),
             Self::ExecutionObserved { observation } => Some(observation.execution),
             _ => None,

@@ -6,7 +6,7 @@
 use crate::{
     Answer, Fact, FactKind, Rejection, Request, State, SubmitAnswer, apply,
     decide::decide,
-    plan::{PlanReport, plan},
+    plan::{Foreseen, PlanReport, foresee, plan, stopped},
     state::{Execution, Job, TaskKey},
 };
 use alloc::{
@@ -14,10 +14,7 @@ use alloc::{
     string::String,
     vec::Vec,
 };
-use pliant_types::{
-    ExitReason, ExitStatus, Health, HostId, Incarnation, JobUid, Phase, TaskNumber, Time, Version,
-    codes::Code, phase::AttemptState, report::Observation,
-};
+use pliant_types::{HostId, Incarnation, JobUid, TaskNumber, Time, Version, codes::Code};
 use serde::{Deserialize, Serialize};
 
 /// Tasks that a forecast lists by themselves; the others are only counted.
@@ -33,6 +30,10 @@ pub enum Step {
     Relabel,
     /// It is new.
     Start,
+    /// It goes on with other limits.
+    Resize,
+    /// It is restarted where it is.
+    Restart,
     /// It ends and is placed again at the new version.
     Replace,
     /// It ends.
@@ -47,6 +48,8 @@ impl Step {
             Self::Keep => "keep",
             Self::Relabel => "relabel",
             Self::Start => "start",
+            Self::Resize => "resize",
+            Self::Restart => "restart",
             Self::Replace => "replace",
             Self::Stop => "stop",
         }
@@ -106,6 +109,7 @@ pub fn forecast(state: &State, request: &Request, now: Time) -> Result<Forecast,
         facts.into_iter().for_each(|kind| apply(after, &Fact { at: now, kind }));
     };
     take(&mut after, decided.facts);
+    let moved = foresee(&mut after, uid, now);
     let ending = ending(&after, uid);
     take(&mut after, ending);
     let report = settle(&mut after, now);
@@ -117,7 +121,7 @@ pub fn forecast(state: &State, request: &Request, now: Time) -> Result<Forecast,
         counts: BTreeMap::new(),
     };
     if let Some(job) = after.jobs.get(&uid) {
-        list(&after, job, (&before, &report), &mut forecast);
+        list(&after, job, (&before, &report, &moved), &mut forecast);
     }
     Ok(forecast)
 }
@@ -131,42 +135,11 @@ fn live(state: &State, uid: JobUid) -> BTreeMap<TaskKey, Execution> {
 
 /// Ends every execution that does not go on, so that its room counts as free.
 fn ending(state: &State, uid: JobUid) -> Vec<FactKind> {
-    let Some(job) = state.jobs.get(&uid) else { return Vec::new() };
-    state
-        .all_tasks_of(uid)
-        .filter_map(|task| {
-            let execution = state.live_execution(task)?;
-            let own = state
-                .versions
-                .get(&crate::state::VersionKey { job: uid, version: execution.version });
-            let target = state.target_version(job, task.key.incarnation);
-            let equal = own
-                .zip(target)
-                .is_some_and(|(a, b)| a.record.template_hash == b.record.template_hash);
-            let goes_on = state.task_wanted(task) && equal && execution.is_wanted();
-            (!goes_on).then(|| stopped(execution))
-        })
+    let unwanted = state.all_tasks_of(uid).filter(|task| !state.task_wanted(task));
+    unwanted
+        .flat_map(|task| state.executions_of(task))
+        .filter_map(|execution| stopped(state, execution.id))
         .collect()
-}
-
-fn stopped(execution: &Execution) -> FactKind {
-    let observation = Observation {
-        execution: execution.id,
-        job: execution.task.job,
-        incarnation: execution.task.incarnation,
-        fence: execution.fence,
-        phase: Phase::Stopped,
-        attempt: execution.attempt,
-        attempt_state: AttemptState::Ended,
-        health: Health::Unknown,
-        ports: BTreeMap::new(),
-        exit: Some(ExitStatus::of(ExitReason::Stopped)),
-        results: None,
-        detail: None,
-        version: Some(execution.version),
-        refused: None,
-    };
-    FactKind::ExecutionObserved { observation }
 }
 
 /// Plans until the planner rests; bounded by the tasks that it can place (law 5, law 8).
@@ -187,7 +160,11 @@ fn settle(state: &mut State, now: Time) -> PlanReport {
 fn list(
     after: &State,
     job: &Job,
-    (before, report): (&BTreeMap<TaskKey, Execution>, &PlanReport),
+    (before, report, moved): (
+        &BTreeMap<TaskKey, Execution>,
+        &PlanReport,
+        &BTreeMap<TaskKey, Foreseen>,
+    ),
     forecast: &mut Forecast,
 ) {
     let now = live(after, job.uid);
@@ -201,6 +178,9 @@ fn list(
     for key in keys {
         let (old, new) = (before.get(&key), now.get(&key));
         let step = match (old, new) {
+            (Some(_), Some(_)) if moved.get(&key) == Some(&Foreseen::Resized) => Step::Resize,
+            (Some(_), Some(_)) if moved.get(&key) == Some(&Foreseen::Restarted) => Step::Restart,
+            (Some(_), Some(_)) if moved.contains_key(&key) => Step::Replace,
             (Some(old), Some(new)) if old.id != new.id => Step::Replace,
             (Some(old), Some(new)) if old.version != new.version => Step::Relabel,
             (Some(_), Some(_)) => Step::Keep,
@@ -227,7 +207,10 @@ fn list(
             },
             from: old.map(|execution| execution.host),
             to: new.map(|execution| execution.host),
-            wait: waits.then(|| why(report, key)),
+            wait: match moved.get(&key) {
+                Some(Foreseen::Waits(words)) => Some(words.clone()),
+                _ => waits.then(|| why(report, key)),
+            },
         });
     }
 }

@@ -35,8 +35,9 @@ pub use codec::{
 };
 pub use command::{
     Command, DeleteJob, Expect, Force, HostSeen, HostSilent, IdempotencyKey, JobRef,
-    NamespaceCommand, Principal, RegisterHost, ReportHost, Request, RerunJob, Rollback, ScaleJob,
-    ScaleTo, SetHostMode, StartJob, StartTerm, StopJob, Submit, TagVersion,
+    NamespaceCommand, Principal, RegisterHost, ReportHost, Request, RerunJob, Rollback,
+    RolloutCommand, RolloutVerb, ScaleJob, ScaleTo, SetHostMode, StartJob, StartTerm, StopJob,
+    Submit, TagVersion,
 };
 pub use decide::{decide, differences, must_exist, resolve};
 pub use engine::{Engine, Release, Reply, ReplyTag, Staged};

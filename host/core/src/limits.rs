@@ -21,6 +21,8 @@ pub const REMEMBERED_MILLIS: u64 = 24 * 3_600_000;
 pub const KEPT_EXECUTIONS: usize = 5;
 /// Ended incarnations that a job keeps beside its newest, like the versions of history.
 pub const KEPT_INCARNATIONS: usize = 10;
+/// Final rollouts that a job keeps beside the active one, like the versions of history.
+pub const KEPT_ROLLOUTS: usize = 10;
 /// Versions that a job keeps besides the current one (03-jobs.md, section 7).
 pub const KEPT_VERSIONS: usize = 10;
 /// Most hosts of a cluster in this release (09-performance.md measures 10,000).
@@ -40,6 +42,9 @@ pub const PLACE_BACKOFF_LONGEST_MILLIS: u64 = 300_000;
 pub const STABLE_MILLIS: u64 = 600_000;
 /// Difference that two machines' clocks may gain during a lease (14-decisions.md, 14).
 pub const DRIFT_MILLIS: u64 = 1_000;
+/// How long a host has to get room for a live resize before the task is replaced, in milliseconds
+/// (03-jobs.md, section 4).
+pub const RESIZE_PATIENCE_MILLIS: u64 = 60_000;
 /// Runs of a job that live beside each other (14-decisions.md, 8).
 pub const PARALLEL_RUNS: usize = 16;
 /// Versions of a job that carry a tag; they are never let go.

@@ -34,6 +34,7 @@ fn examples() -> BTreeMap<usize, Decision> {
         world.submit("web", &service(count)).expect("updated");
         world.obey();
     }
+    changes(&mut world);
     let live = world.live("web")[0].clone();
     let mode = pliant_core::SetHostMode { host, mode: pliant_types::host::HostMode::Paused };
     world.command(Command::SetHostMode(mode)).expect("paused");
@@ -86,6 +87,23 @@ fn examples() -> BTreeMap<usize, Decision> {
         }
     }
     examples
+}
+
+/// A service that gets smaller where it is, and a daemon that leaves a host.
+fn changes(world: &mut World) {
+    let sized = |mib: u32| {
+        service(1).replacen('{', &format!(r#"{{"resources":{{"memory":"{mib}Mi"}},"#), 1)
+    };
+    world.submit("api", &sized(64)).expect("created");
+    world.roll("api");
+    world.submit("api", &sized(32)).expect("smaller");
+    world.roll("api");
+    world.submit("log", &of_kind("daemon")).expect("created");
+    world.roll("log");
+    let elsewhere =
+        of_kind("daemon").replacen('{', r#"{"placement":{"constraints":["host = nowhere"]},"#, 1);
+    world.submit("log", &elsewhere).expect("constrained");
+    world.settle();
 }
 
 #[test]

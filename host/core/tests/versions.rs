@@ -3,7 +3,10 @@
 mod common;
 
 use common::{WASM, World, by_name, of_kind, service, submission};
-use pliant_core::{Command, Expect, Force, ScaleTo, SubmitOutcome, forecast, state::RunState};
+use pliant_core::{
+    Command, Expect, Force, ScaleTo, SubmitOutcome, forecast,
+    state::{RolloutState, RunState},
+};
 use pliant_types::{ChangeClass, Digest, Revision, Tag, codes::Code};
 
 fn with_env(value: &str) -> String {
@@ -12,15 +15,11 @@ fn with_env(value: &str) -> String {
 
 /// A service whose version has run long enough to be proven.
 fn proven(world: &mut World, name: &str, spec: &str) -> u32 {
-    let version = world.submit(name, spec).expect("submitted").version.get();
-    for _ in 0..6 {
-        world.obey();
-    }
-    world.later(10_000);
-    world.settle();
+    let version = world.submit(name, spec).expect("submitted").version;
+    world.roll(name);
     let job = world.job(name).clone();
-    assert!(world.state.marks(job.uid, job.current).proven_at.is_some(), "version {version}");
-    version
+    assert!(world.state.marks(job.uid, version).proven_at.is_some(), "version {version}");
+    version.get()
 }
 
 #[test]
@@ -29,14 +28,19 @@ fn a_version_proves_itself_by_time_and_a_dip_starts_again() {
     world.submit("web", &service(1)).expect("created");
     world.obey();
     let due = world.settle().wake_at.expect("a stored time");
-    assert_eq!(due.since(world.now).get(), 10_000);
+    assert_eq!(due.since(world.now).get(), 10_000, "minHealthyTime");
     world.later(9_000);
     let live = world.live("web")[0].id;
     world.report(live, pliant_types::Phase::Preparing, None);
-    let plan = world.settle();
-    assert_eq!(plan.wake_at, None, "case D28: counted from health, again after a dip");
+    world.settle();
     world.report(live, pliant_types::Phase::Running, None);
-    assert_eq!(world.settle().wake_at.expect("again").since(world.now).get(), 10_000);
+    let due = world.settle().wake_at.expect("again").since(world.now).get();
+    assert_eq!(due, 10_000, "case D28: counted from health, again after a dip");
+    world.later(10_000);
+    world.settle();
+    let job = world.job("web").clone();
+    assert_eq!(world.rollout("web").progress.state, RolloutState::Verifying);
+    assert!(world.state.marks(job.uid, job.current).proven_at.is_none());
     world.later(10_000);
     world.settle();
     let job = world.job("web").clone();
@@ -169,8 +173,9 @@ fn case_v5_v6_i19_the_digest_decides_not_the_text_of_the_source() {
         (answer.changes[0].field.as_str(), answer.changes[0].class),
         ("digest", ChangeClass::Swap)
     );
-    world.settle();
-    assert!(!world.live("web")[0].is_wanted(), "the same tag, other bytes");
+    world.roll("web");
+    assert_eq!(world.live("web")[0].version.get(), 3, "the same tag, other bytes");
+    assert_ne!(world.live("web")[0].id, before);
 }
 
 #[test]
@@ -247,9 +252,7 @@ fn force_makes_a_version_and_moves_every_task() {
     submit.force = Force::Yes;
     let answer = world.submit_with(submit).expect("forced");
     assert_eq!((answer.outcome, answer.version.get()), (SubmitOutcome::Forced, 2));
-    for _ in 0..6 {
-        world.obey();
-    }
+    world.roll("web");
     assert!(world.live("web").iter().all(|e| e.version.get() == 2 && !before.contains(&e.id)));
 }
 

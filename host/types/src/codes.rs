@@ -93,6 +93,7 @@ codes! {
     TooLarge = "too-large", 413, INVALID, false, "Something is larger than its named limit.", "Make it smaller; the error names the limit.";
     JobNotFound = "job-not-found", 404, NOT_FOUND, false, "No job has this name or id in the namespace.", "List the names with `pliant ps`.";
     NamespaceNotFound = "namespace-not-found", 404, NOT_FOUND, false, "There is no such namespace.", "Create it with `pliant namespace create NAMESPACE`, or list what there is with `pliant namespace list`.";
+    RolloutNotFound = "rollout-not-found", 404, NOT_FOUND, false, "The job has no such rollout, or none under way.", "List them with `pliant rollout list JOB`.";
     VersionNotFound = "version-not-found", 404, NOT_FOUND, false, "The job has no such version or tag.", "List what there is with `pliant job versions JOB`.";
     ExecutionNotFound = "execution-not-found", 404, NOT_FOUND, false, "There is no such execution, or it was forgotten.", "List them with `pliant execution list`.";
     HostNotFound = "host-not-found", 404, NOT_FOUND, false, "There is no such host.", "List them with `pliant host list`.";
@@ -180,7 +181,13 @@ waits! {
     ExclusiveLease = "exclusive-lease", "An exclusive task waits until its lost host must have stopped it.";
     PlanLimit = "plan-limit", "The planner's limit for one run is used up; it goes on at once.";
     RunQueued = "run-queued", "A version waits for the end of the job's present run (onResubmit: finish-first).";
-    ReplaceTurn = "replace-turn", "The task waits for its turn to move to the current version.";
+    ReplaceTurn = "replace-turn", "The task waits for its turn to move to the rollout's version.";
+    RolloutUnhealthy = "rollout-unhealthy", "A task at the rollout's version is not healthy, so no other task moves.";
+    RolloutPaused = "rollout-paused", "The rollout is paused; nothing moves until it is resumed.";
+    AwaitingPromotion = "awaiting-promotion", "The canaries, or the whole green set, are healthy and wait for a word.";
+    Retiring = "retiring", "The old set is kept for a while as an instant way back.";
+    OldNotEnded = "old-not-ended", "With strategy recreate, the new version starts when the old one has ended everywhere.";
+    ResizeDeferred = "resize-deferred", "The task's host has no room for its new size yet.";
 }
 
 impl core::fmt::Display for WaitCode {

@@ -164,6 +164,80 @@ impl Effective {
     pub fn update(&self) -> &Update {
         filled!(self.0.update.as_ref())
     }
+    /// `update.progressDeadline`.
+    #[must_use]
+    pub fn progress_deadline(&self) -> Millis {
+        filled!(self.update().progress_deadline)
+    }
+    /// `update.healthyDeadline`.
+    #[must_use]
+    pub fn healthy_deadline(&self) -> Millis {
+        filled!(self.update().healthy_deadline)
+    }
+    /// `update.retireAfter`.
+    #[must_use]
+    pub fn retire_after(&self) -> Millis {
+        filled!(self.update().retire_after)
+    }
+    /// `update.bake`: the wait before an automatic promotion.
+    #[must_use]
+    pub fn bake(&self) -> Millis {
+        filled!(self.update().bake)
+    }
+    /// `update.strategy`.
+    #[must_use]
+    pub fn rollout_strategy(&self) -> RolloutStrategy {
+        filled!(self.update().strategy)
+    }
+    /// `update.order`.
+    #[must_use]
+    pub fn order(&self) -> Order {
+        filled!(self.update().order)
+    }
+    /// `update.autoRollback`.
+    #[must_use]
+    pub fn auto_rollback(&self) -> bool {
+        filled!(self.update().auto_rollback)
+    }
+    /// `update.autoPromote`.
+    #[must_use]
+    pub fn auto_promote(&self) -> bool {
+        filled!(self.update().auto_promote)
+    }
+    /// `update.canary`.
+    #[must_use]
+    pub fn canary(&self) -> u32 {
+        filled!(self.update().canary)
+    }
+    /// `update.maxParallel`, at least 1.
+    #[must_use]
+    pub fn max_parallel(&self) -> u32 {
+        filled!(self.update().max_parallel).max(1)
+    }
+    /// `update.maxFailures`.
+    #[must_use]
+    pub fn max_failures(&self) -> u32 {
+        filled!(self.update().max_failures)
+    }
+    /// `update.maxUnavailable` of so many tasks; a percentage is rounded down (14-decisions.md, 7).
+    #[must_use]
+    pub fn max_unavailable(&self, count: u32) -> u32 {
+        filled!(self.update().max_unavailable).rounded_down(count)
+    }
+    /// `update.maxSurge` of so many tasks; a percentage is rounded up (14-decisions.md, 7).
+    #[must_use]
+    pub fn max_surge(&self, count: u32) -> u32 {
+        filled!(self.update().max_surge).rounded_up(count)
+    }
+    /// How long every task must stay healthy before a version is proven: `minHealthyTime`, or as
+    /// long as a liveness probe needs to fail, at most 5 minutes (03-jobs.md, section 5).
+    #[must_use]
+    pub fn verification(&self) -> Millis {
+        let probe = self.probes().liveness.map_or(Millis::ZERO, |check| {
+            Millis::new(check.period.get().saturating_mul(u64::from(check.failure)))
+        });
+        self.min_healthy_time().max(probe).min(Millis::from_secs(300))
+    }
     /// What a lost host means.
     #[must_use]
     pub fn loss_policy(&self) -> LossPolicy {

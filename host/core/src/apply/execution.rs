@@ -7,15 +7,22 @@ use crate::{
 };
 use alloc::{collections::BTreeMap, vec::Vec};
 use pliant_types::{
-    Attempt, ExecutionId, ExitReason, ExitStatus, Health, HostId, Phase, Time, assignment::Desired,
-    phase::AttemptState, report::Observation,
+    Attempt, ExecutionId, ExitReason, ExitStatus, Health, HostId, Phase, Time,
+    assignment::{Desired, InPlace},
+    phase::AttemptState,
+    report::Observation,
 };
 
 pub(super) fn apply(state: &mut State, fact: &Fact) {
     match &fact.kind {
         FactKind::ExecutionPlaced { .. } => place(state, fact),
         FactKind::ExecutionRelabelled { execution, version } => {
-            change(state, *execution, |e| e.version = *version);
+            change(state, *execution, |e| {
+                if e.obeys == Some(e.version) {
+                    e.obeys = Some(*version);
+                }
+                e.version = *version;
+            });
         }
         FactKind::ExecutionStopRequested { execution, cause, kill } => {
             change(state, *execution, |e| {
@@ -26,6 +33,18 @@ pub(super) fn apply(state: &mut State, fact: &Fact) {
                     e.phase = Phase::Stopping;
                 }
             });
+        }
+        FactKind::ExecutionChanged { execution, version, in_place, cpu, memory } => {
+            change(state, *execution, |e| {
+                e.obeys = e.obeys.or(Some(e.version));
+                e.version = *version;
+                e.in_place = *in_place;
+                e.changed_at = Some(fact.at);
+                (e.cpu, e.memory) = (*cpu, *memory);
+            });
+        }
+        FactKind::ExecutionResized { execution, cpu, memory } => {
+            change(state, *execution, |e| (e.cpu, e.memory) = (*cpu, *memory));
         }
         FactKind::ExecutionObserved { observation } => observe(state, observation, fact.at),
         FactKind::ExecutionLost { execution } => change(state, *execution, |e| {
@@ -68,6 +87,14 @@ fn place(state: &mut State, fact: &Fact) {
         started_at: None,
         ended_at: None,
         healthy_since: None,
+        obeys: None,
+        obeys_since: None,
+        changed_at: None,
+        refused: None,
+        in_place: InPlace::Live,
+        judged: false,
+        dipped_at: None,
+        cannot: None,
     };
     state.counters.execution = state.counters.execution.max(execution.get());
     state.index.charge(&placed);
@@ -98,8 +125,17 @@ fn observe(state: &mut State, seen: &Observation, at: Time) {
         e.ports.clone_from(&seen.ports);
         e.exit.clone_from(&seen.exit);
         e.results.clone_from(&seen.results);
-        let healthy = e.is_up() && e.health != Health::Unhealthy;
+        if let Some(version) = seen.version.filter(|version| e.obeys != Some(*version)) {
+            e.obeys = Some(version);
+            e.obeys_since = Some(at);
+        }
+        e.refused = seen.refused;
+        e.cannot = seen.refused.or(e.cannot);
+        let healthy = e.is_up() && e.health == Health::Healthy;
         let since = e.healthy_since.filter(|_| same_attempt).unwrap_or(at);
+        if e.healthy_since.is_some() && (!healthy || !same_attempt) {
+            e.dipped_at = Some(at);
+        }
         e.healthy_since = healthy.then_some(since);
         if seen.attempt_state == AttemptState::Up && e.started_at.is_none() {
             e.started_at = Some(at);
@@ -111,6 +147,12 @@ fn observe(state: &mut State, seen: &Observation, at: Time) {
         }
     });
     let up = seen.attempt_state == AttemptState::Up;
+    if let Some(key) = state.executions.get(&seen.execution).filter(|_| up).map(|e| e.task)
+        && state.tasks.get(&key).is_some_and(|task| !task.started)
+    {
+        state.tasks.change(&key, |task| task.started = true);
+        state.touch_task(key);
+    }
     if let Some(task) = state.executions.get(&seen.execution).filter(|_| up).map(|e| e.task) {
         let run = IncarnationKey { job: task.job, incarnation: task.incarnation };
         if state.incarnations.get(&run).is_some_and(|run| run.first_up_at.is_none()) {
@@ -125,12 +167,17 @@ fn change(state: &mut State, id: ExecutionId, change: impl FnOnce(&mut Execution
     let Some(before) = state.executions.get(&id).cloned() else { return };
     state.executions.change(&id, change);
     let Some(after) = state.executions.get(&id).cloned() else { return };
-    if before.is_live() && !after.is_live() {
-        state.index.release(&after);
+    let holds = (before.cpu, before.memory) != (after.cpu, after.memory);
+    if before.is_live() && (holds || !after.is_live()) {
+        state.index.release(&before);
+        if after.is_live() {
+            state.index.charge(&after);
+        }
         settle(state, after.host);
     }
     let same_for_host = before.desired == after.desired
         && before.version == after.version
+        && before.in_place == after.in_place
         && before.is_live() == after.is_live();
     if !same_for_host {
         bump(state, after.host);

@@ -6,6 +6,7 @@
 mod execution;
 mod host;
 mod job;
+mod rollout;
 mod run;
 mod task;
 
@@ -20,7 +21,12 @@ pub fn apply(state: &mut State, fact: &Fact) {
     state.counters.revision += 1;
     state.counters.now = state.counters.now.max(fact.at);
     match &fact.kind {
-        FactKind::TermStarted { epoch } => state.counters.epoch = epoch.get(),
+        FactKind::TermStarted { epoch, gap } => {
+            state.counters.epoch = epoch.get();
+            if let Some(gap) = gap {
+                rollout::shift(state, *gap, fact.at);
+            }
+        }
         FactKind::RequestRemembered { principal, key, body, answer } => {
             let remembered = Remembered { body: *body, answer: answer.clone(), at: fact.at };
             forget_request(state, &(principal.clone(), key.clone()));
@@ -52,7 +58,11 @@ pub fn apply(state: &mut State, fact: &Fact) {
             state.namespaces.insert(namespace.clone(), record);
         }
         FactKind::NamespaceDeleted { namespace } => state.namespaces.remove(namespace),
+        FactKind::RolloutStarted { .. }
+        | FactKind::RolloutChanged { .. }
+        | FactKind::RolloutForgotten { .. } => rollout::apply(state, fact),
         FactKind::TaskAdded { .. }
+        | FactKind::TaskRetired { .. }
         | FactKind::TaskRetried { .. }
         | FactKind::TaskEnded { .. }
         | FactKind::TaskForgotten { .. } => task::apply(state, fact),
@@ -60,6 +70,8 @@ pub fn apply(state: &mut State, fact: &Fact) {
         | FactKind::ExecutionRelabelled { .. }
         | FactKind::ExecutionStopRequested { .. }
         | FactKind::ExecutionObserved { .. }
+        | FactKind::ExecutionChanged { .. }
+        | FactKind::ExecutionResized { .. }
         | FactKind::ExecutionLost { .. } => execution::apply(state, fact),
         FactKind::HostRegistered { .. }
         | FactKind::HostDescribed { .. }

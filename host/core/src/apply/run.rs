@@ -21,6 +21,7 @@ pub(super) fn apply(state: &mut State, fact: &Fact) {
                 members_fixed: false,
                 ended: None,
                 halted: None,
+                rollout: None,
             };
             start(state, IncarnationKey { job: *job, incarnation: *incarnation }, run, *size);
         }

@@ -5,6 +5,7 @@ use crate::{
     fact::{Fact, FactKind},
     state::{Task, TaskKey},
 };
+use pliant_types::ExecutionId;
 
 pub(super) fn apply(state: &mut State, fact: &Fact) {
     match &fact.kind {
@@ -14,24 +15,32 @@ pub(super) fn apply(state: &mut State, fact: &Fact) {
         }
         FactKind::TaskRetried { task, judged, failures, retry_at, host } => {
             state.tasks.change(task, |t| {
-                t.judged = Some(*judged);
                 t.failures = *failures;
                 t.retry_at = *retry_at;
                 t.host = *host;
             });
+            judge(state, *judged);
             state.touch_task(*task);
         }
         FactKind::TaskEnded { task, judged, end } => {
             state.tasks.change(task, |t| {
-                t.judged = Some(*judged);
                 t.end = Some(end.clone());
                 t.retry_at = None;
             });
+            judge(state, *judged);
             state.touch_task(*task);
         }
         FactKind::TaskForgotten { task } => remove(state, *task),
+        FactKind::TaskRetired { task } => {
+            state.tasks.change(task, |t| t.wanted = false);
+            state.touch_task(*task);
+        }
         _ => {}
     }
+}
+
+fn judge(state: &mut State, execution: ExecutionId) {
+    state.executions.change(&execution, |e| e.judged = true);
 }
 
 /// Removes a task with the executions that it kept.

@@ -5,7 +5,7 @@ use crate::{
     State,
     state::{
         Counters, Execution, Host, Incarnation, IncarnationKey, Job, Marks, NamespaceRecord,
-        Remembered, RequestKey, Task, TaskKey, Version, VersionKey,
+        Remembered, RequestKey, Rollout, RolloutKey, Task, TaskKey, Version, VersionKey,
     },
     table::Table,
 };
@@ -42,6 +42,8 @@ struct Wire {
     marks: Vec<(VersionKey, Marks)>,
     #[n(11)]
     namespaces: Vec<(Namespace, NamespaceRecord)>,
+    #[n(12)]
+    rollouts: Vec<(RolloutKey, Rollout)>,
 }
 
 /// Encodes a state with its hash.
@@ -59,6 +61,7 @@ pub fn encode_snapshot(state: &State) -> Vec<u8> {
         requests: rows(&state.requests),
         marks: rows(&state.marks),
         namespaces: rows(&state.namespaces),
+        rollouts: rows(&state.rollouts),
         hash: split(state.hash()),
     };
     let mut bytes = Vec::new();
@@ -85,6 +88,7 @@ pub fn decode_snapshot(bytes: &[u8]) -> Result<State, CodecError> {
     fill(&mut state.requests, wire.requests);
     fill(&mut state.marks, wire.marks);
     fill(&mut state.namespaces, wire.namespaces);
+    fill(&mut state.rollouts, wire.rollouts);
     state.rebuild_index();
     if state.hash() == join(wire.hash) {
         Ok(state)

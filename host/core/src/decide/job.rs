@@ -1,14 +1,17 @@
 //! Verbs on a job: stop, start, scale, delete; and how a job is found.
 
-use super::Decided;
+use super::{
+    Decided,
+    rollout::{self, Begin},
+};
 use crate::{
     Answer, Expect, JobRef, Rejection, State,
     command::{DeleteJob, ScaleJob, ScaleTo, StartJob, StopJob},
     fact::FactKind,
-    state::{Job, RunState, Wanted},
+    state::{Job, RolloutCause, RolloutReason, RunState, Wanted},
 };
 use alloc::{format, vec, vec::Vec};
-use pliant_types::{codes::Code, validate::MAX_COUNT};
+use pliant_types::{Time, codes::Code, validate::MAX_COUNT};
 
 /// Finds a job by its exact name, or by its uid within the namespace (N1, N2, N11).
 pub(super) fn find<'a>(state: &'a State, job: &JobRef) -> Result<&'a Job, Rejection> {
@@ -50,13 +53,13 @@ pub(super) fn check_expect(job: Option<&Job>, expect: Expect) -> Result<(), Reje
     Err(rejection)
 }
 
-pub(super) fn stop(state: &State, stop: &StopJob) -> Result<Decided, Rejection> {
+pub(super) fn stop(state: &State, stop: &StopJob, now: Time) -> Result<Decided, Rejection> {
     let job = find(state, &stop.job)?;
     check_expect(Some(job), stop.expect)?;
     match stop.version {
-        Some(version) => super::run::stop_version(state, job, version),
+        Some(version) => super::run::stop_version(state, job, version, now),
         None if is_over(state, job) => Ok(answered(state, job, Vec::new())),
-        None => Ok(want(state, job, Wanted::Stopped)),
+        None => Ok(want(state, job, Wanted::Stopped, now)),
     }
 }
 
@@ -68,12 +71,11 @@ fn is_over(state: &State, job: &Job) -> bool {
         && state.active_runs(job.uid).next().is_none()
 }
 
-pub(super) fn start(state: &State, start: &StartJob) -> Result<Decided, Rejection> {
+pub(super) fn start(state: &State, start: &StartJob, now: Time) -> Result<Decided, Rejection> {
     let job = find(state, &start.job)?;
     check_expect(Some(job), start.expect)?;
     if super::run::stands_still(state, job) {
-        let facts = vec![FactKind::JobWanted { job: job.uid, wanted: Wanted::Running }];
-        return Ok(answered(state, job, facts));
+        return Ok(answered(state, job, started(state, job, now)));
     }
     if let (Wanted::Running, Some(end)) = (job.wanted, &job.ended) {
         let word = if end.success { RunState::Completed } else { RunState::Failed };
@@ -81,7 +83,28 @@ pub(super) fn start(state: &State, start: &StartJob) -> Result<Decided, Rejectio
         return Err(Rejection::new(Code::WrongState, message)
             .hint(format!("run it again with `pliant job rerun {}`", job.name)));
     }
-    Ok(want(state, job, Wanted::Running))
+    if job.wanted == Wanted::Running {
+        return Ok(answered(state, job, Vec::new()));
+    }
+    Ok(answered(state, job, started(state, job, now)))
+}
+
+/// The facts of a job that is wanted again: its newest run goes on, by a rollout of the version that
+/// it was at (03-jobs.md, section 3).
+pub(super) fn started(state: &State, job: &Job, now: Time) -> Vec<FactKind> {
+    let mut facts = vec![FactKind::JobWanted { job: job.uid, wanted: Wanted::Running }];
+    let over = state.run(job.uid, job.incarnation).is_none_or(|run| run.ended.is_some());
+    if !over && let Some(version) = state.target_version(job, job.incarnation) {
+        let begin = Begin {
+            incarnation: job.incarnation,
+            version: version.record.number,
+            cause: RolloutCause::Started,
+            from: None,
+            undoes: None,
+        };
+        facts.extend(rollout::begin(state, job, &version.effective, (begin, now)));
+    }
+    facts
 }
 
 /// Another number of tasks, as the owner's own word: it makes no version and stays when the same
@@ -116,18 +139,23 @@ pub(super) fn scale(state: &State, scale: &ScaleJob) -> Result<Decided, Rejectio
     Ok(answered(state, job, facts))
 }
 
-pub(super) fn delete(state: &State, delete: &DeleteJob) -> Result<Decided, Rejection> {
+pub(super) fn delete(state: &State, delete: &DeleteJob, now: Time) -> Result<Decided, Rejection> {
     let job = find(state, &delete.job)?;
     check_expect(Some(job), delete.expect)?;
-    Ok(want(state, job, Wanted::Deleted))
+    Ok(want(state, job, Wanted::Deleted, now))
 }
 
-fn want(state: &State, job: &Job, wanted: Wanted) -> Decided {
-    let facts: Vec<_> = if job.wanted == wanted {
-        Vec::new()
-    } else {
-        vec![FactKind::JobWanted { job: job.uid, wanted }]
+/// A job that is stopped or deleted; its rollouts are cancelled with it.
+fn want(state: &State, job: &Job, wanted: Wanted, now: Time) -> Decided {
+    if job.wanted == wanted {
+        return answered(state, job, Vec::new());
+    }
+    let reason = match wanted {
+        Wanted::Deleted => (RolloutReason::JobDeleted, "the job was deleted"),
+        _ => (RolloutReason::JobStopped, "the job was stopped"),
     };
+    let mut facts = rollout::cancelled(state, job, None, reason, now);
+    facts.push(FactKind::JobWanted { job: job.uid, wanted });
     answered(state, job, facts)
 }
 

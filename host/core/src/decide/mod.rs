@@ -4,14 +4,15 @@ mod host;
 mod job;
 mod namespace;
 mod report;
+pub(crate) mod rollout;
 mod run;
 mod submit;
 mod term;
 mod version;
 
 pub use namespace::must_exist;
+pub(crate) use run::new_run;
 pub use submit::differences;
-pub(crate) use submit::first_size;
 pub use version::resolve;
 
 use crate::{Answer, Command, Request, State, fact::FactKind, rejection::Rejection};
@@ -43,9 +44,10 @@ pub fn decide(state: &State, request: &Request, now: Time) -> Result<Decided, Re
     }
     let mut decided = match &request.command {
         Command::Submit(submit) => submit::decide(state, submit, &request.principal, now),
-        Command::Stop(stop) => job::stop(state, stop),
-        Command::Start(start) => job::start(state, start),
-        Command::Delete(delete) => job::delete(state, delete),
+        Command::Stop(stop) => job::stop(state, stop, now),
+        Command::Start(start) => job::start(state, start, now),
+        Command::Delete(delete) => job::delete(state, delete, now),
+        Command::Rollout(asked) => rollout::verb(state, asked, &request.principal, now),
         Command::RegisterHost(register) => host::register(state, register),
         Command::HostSilent(silent) => host::silent(state, silent),
         Command::HostSeen(seen) => host::seen(state, seen),
@@ -54,7 +56,7 @@ pub fn decide(state: &State, request: &Request, now: Time) -> Result<Decided, Re
         Command::StartTerm(term) => Ok(term::start(state, term)),
         Command::Rollback(rollback) => submit::rollback(state, rollback, &request.principal, now),
         Command::Tag(tag) => version::tag(state, tag),
-        Command::Rerun(rerun) => run::rerun(state, rerun),
+        Command::Rerun(rerun) => run::rerun(state, rerun, now),
         Command::Scale(scale) => job::scale(state, scale),
         Command::CreateNamespace(asked) => namespace::create(state, asked),
         Command::DeleteNamespace(asked) => namespace::delete(state, asked),

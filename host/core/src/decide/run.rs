@@ -1,18 +1,22 @@
 //! Runs of batch and ops jobs by hand: run again, stop those of one version.
 
-use super::{Decided, job, submit::first_size};
+use super::{
+    Decided, job,
+    rollout::{self, Begin},
+    submit::first_size,
+};
 use crate::{
     Answer, Rejection, State,
     command::RerunJob,
     fact::FactKind,
-    state::{Job, RunState, StopCause, Wanted},
+    state::{Job, RolloutCause, RolloutReason, RolloutState, RunState, StopCause, Wanted},
 };
 use alloc::{format, vec, vec::Vec};
-use pliant_types::{Version as VersionNumber, codes::Code, spec::OnResubmit};
+use pliant_types::{Effective, Time, Version as VersionNumber, codes::Code, spec::OnResubmit};
 
 /// The next run of the current version. What a busy job does is `onResubmit`, except that nothing
 /// running is thrown away: `replace` asks the user to stop it first.
-pub(super) fn rerun(state: &State, asked: &RerunJob) -> Result<Decided, Rejection> {
+pub(super) fn rerun(state: &State, asked: &RerunJob, now: Time) -> Result<Decided, Rejection> {
     let job = job::find(state, &asked.job)?;
     job::check_expect(Some(job), asked.expect)?;
     must_end(job, "is never run again")?;
@@ -42,15 +46,34 @@ pub(super) fn rerun(state: &State, asked: &RerunJob) -> Result<Decided, Rejectio
     if busy {
         super::submit::check_parallel(job, active)?;
     }
-    let started = FactKind::IncarnationStarted {
-        job: job.uid,
-        incarnation: job.incarnation.next(),
-        version: number,
-        size: first_size(&version.effective),
-        beside: busy,
-    };
-    let wanted = FactKind::JobWanted { job: job.uid, wanted: Wanted::Running };
-    Ok(answered(state, job, vec![started, wanted]))
+    let mut facts = new_run(state, job, (number, &version.effective, busy), now);
+    facts.push(FactKind::JobWanted { job: job.uid, wanted: Wanted::Running });
+    Ok(answered(state, job, facts))
+}
+
+/// The facts of the next run of a batch or ops job with its rollout; without `beside`, the rollouts
+/// of the runs that it replaces are superseded.
+pub(crate) fn new_run(
+    state: &State,
+    job: &Job,
+    (version, effective, beside): (VersionNumber, &Effective, bool),
+    now: Time,
+) -> Vec<FactKind> {
+    let incarnation = job.incarnation.next();
+    let mut facts = Vec::new();
+    if !beside {
+        let replaced = state.active_runs(job.uid).map(|(number, _)| number);
+        for rollout in replaced.filter_map(|number| state.active_rollout(job.uid, number)) {
+            let reason = (RolloutReason::Superseded, format!("run {incarnation} took over"));
+            facts.push(rollout::end(job, rollout, RolloutState::Superseded, reason, now));
+        }
+    }
+    let size = first_size(effective);
+    facts.push(FactKind::IncarnationStarted { job: job.uid, incarnation, version, size, beside });
+    let begin =
+        Begin { incarnation, version, cause: RolloutCause::Created, from: None, undoes: None };
+    facts.extend(rollout::begin(state, job, effective, (begin, now)));
+    facts
 }
 
 fn answered(state: &State, job: &Job, facts: Vec<FactKind>) -> Decided {
@@ -63,6 +86,7 @@ pub(super) fn stop_version(
     state: &State,
     job: &Job,
     version: VersionNumber,
+    now: Time,
 ) -> Result<Decided, Rejection> {
     if !job.kind.ends() {
         let message = format!(
@@ -74,15 +98,14 @@ pub(super) fn stop_version(
             job.name
         )));
     }
-    let mut facts: Vec<_> = state
-        .active_runs(job.uid)
-        .filter(|(number, _)| state.target_number(job, *number) == version)
-        .map(|(incarnation, _)| FactKind::IncarnationHalted {
-            job: job.uid,
-            incarnation,
-            cause: StopCause::JobStopped,
-        })
-        .collect();
+    let runs = state.active_runs(job.uid).map(|(number, _)| number);
+    let mut facts = Vec::new();
+    for incarnation in runs.filter(|number| state.target_number(job, *number) == version) {
+        let reason = (RolloutReason::JobStopped, "the run was stopped");
+        facts.extend(rollout::cancelled(state, job, Some(incarnation), reason, now));
+        let cause = StopCause::JobStopped;
+        facts.push(FactKind::IncarnationHalted { job: job.uid, incarnation, cause });
+    }
     if job.queued == Some(version) {
         facts.push(FactKind::RunQueued { job: job.uid, version: None });
     }

@@ -163,8 +163,9 @@ pub(super) fn forgotten(state: &State, job: &Job, newest: Newest) -> Vec<FactKin
 fn used(state: &State, job: &Job) -> BTreeSet<VersionNumber> {
     let running = state
         .all_tasks_of(job.uid)
-        .filter_map(|task| state.live_execution(task))
-        .map(|execution| execution.version);
+        .flat_map(|task| state.executions_of(task))
+        .filter(|execution| execution.is_live())
+        .flat_map(|execution| [execution.version, execution.runs()]);
     let runs = state.active_runs(job.uid).filter(|_| job.kind.ends()).map(|(_, run)| run.version);
     running.chain(runs).chain(job.queued).collect()
 }

@@ -3,6 +3,7 @@
 //! A [`Placer`] is made once for a job's tasks of one version; equal tasks differ in nothing but
 //! their number, so a host is looked at once, then only when something was placed on it.
 
+mod room;
 mod score;
 mod why;
 
@@ -20,6 +21,7 @@ use pliant_types::{
     codes::WaitCode,
     spec::{Span, Strategy},
 };
+pub(crate) use room::{fits_instead, grows};
 use score::Score;
 
 /// A host for a task.
@@ -27,6 +29,15 @@ use score::Score;
 pub(crate) struct Chosen {
     pub(crate) host: HostId,
     pub(crate) static_ports: Vec<u16>,
+}
+
+/// What is asked besides the version.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Want {
+    /// The only host that the task may run on.
+    pub(crate) pinned: Option<HostId>,
+    /// The host of the execution that the new one takes over from.
+    pub(crate) beside: Option<HostId>,
 }
 
 /// No host for a task, and why.
@@ -177,10 +188,12 @@ impl Placer {
         group.iter().enumerate().map(count).sum()
     }
 
-    fn span_allows(&self, state: &State, host: HostId) -> bool {
-        let on_host = state.index.job_on_host(self.job, host);
-        let others =
-            |limit: u32| on_host > 0 || state.index.hosts_of(self.job).count() < limit as usize;
+    /// `beside` is the host of an execution that the new one takes over from, which does not count.
+    fn span_allows(&self, state: &State, host: HostId, beside: Option<HostId>) -> bool {
+        let count = |host: HostId, all: u32| all.saturating_sub(u32::from(Some(host) == beside));
+        let on_host = count(host, state.index.job_on_host(self.job, host));
+        let hosts = state.index.hosts_of(self.job).filter(|(h, all)| count(*h, *all) > 0);
+        let others = |limit: u32| on_host > 0 || hosts.count() < limit as usize;
         match self.span {
             Span::Any => true,
             Span::OneHost => others(1),
@@ -190,24 +203,30 @@ impl Placer {
         }
     }
 
-    /// The best host; `pinned` is the only one that the task may run on.
-    pub(crate) fn choose(&self, state: &State, pinned: Option<HostId>) -> Result<Chosen, Refused> {
+    /// The best host. The host of a predecessor comes first: what it has fetched is there already.
+    pub(crate) fn choose(&self, state: &State, want: Want) -> Result<Chosen, Refused> {
+        let Want { pinned, beside } = want;
+        let open = |host: &HostId| {
+            self.scores.contains_key(host) && self.span_allows(state, *host, beside)
+        };
         if let Some(host) = pinned {
-            let open = self.scores.contains_key(&host) && self.span_allows(state, host);
-            return if open {
+            return if open(&host) {
                 Ok(self.chosen(host))
             } else {
-                Err(why::refused(self, state, pinned))
+                Err(why::refused(self, state, want))
             };
+        }
+        if let Some(host) = beside.filter(open) {
+            return Ok(self.chosen(host));
         }
         let mut groups: Vec<_> =
             self.groups.iter().map(|(group, hosts)| (self.spread_cost(group), hosts)).collect();
         groups.sort_by_key(|(cost, hosts)| (*cost, hosts.first().copied()));
-        let fits = |score: &&Score| self.span_allows(state, score.host);
+        let fits = |score: &&Score| self.span_allows(state, score.host, beside);
         let best = groups.into_iter().find_map(|(_, hosts)| hosts.iter().find(fits));
         match best {
             Some(score) => Ok(self.chosen(score.host)),
-            None => Err(why::refused(self, state, None)),
+            None => Err(why::refused(self, state, want)),
         }
     }
 
@@ -215,15 +234,25 @@ impl Placer {
         Chosen { host, static_ports: self.ask.ports.clone() }
     }
 
-    /// Takes note that a task was placed on a host; `state` has it already.
-    pub(crate) fn placed(&mut self, state: &State, host: HostId) {
-        let Some(host) = state.hosts.get(&host) else { return };
+    fn drop_host(&mut self, host: &Host) {
         let group = self.group(host);
         if let Some((hosts, score)) = self.groups.get_mut(&group).zip(self.scores.remove(&host.id))
         {
             hosts.remove(&score);
         }
-        self.count_spread(host, 1);
+    }
+
+    /// Takes note that a task was placed on a host; `state` has it already.
+    pub(crate) fn placed(&mut self, state: &State, host: HostId) {
+        let Some(known) = state.hosts.get(&host) else { return };
+        self.count_spread(known, 1);
+        self.refresh(state, host);
+    }
+
+    /// Looks at a host again, after something on it has changed.
+    pub(crate) fn refresh(&mut self, state: &State, host: HostId) {
+        let Some(host) = state.hosts.get(&host) else { return };
+        self.drop_host(host);
         self.consider(state, host, 1);
     }
 }

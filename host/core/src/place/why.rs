@@ -1,6 +1,6 @@
 //! Why no host takes a task: every host against every rule, grouped, with numbers.
 
-use super::{Placer, Refused, Unfit, eligible};
+use super::{Placer, Refused, Unfit, Want, eligible};
 use crate::{State, state::Host};
 use alloc::{collections::BTreeMap, format, string::String};
 use pliant_types::{HostId, codes::WaitCode};
@@ -18,7 +18,7 @@ enum Obstacle {
     Span,
 }
 
-pub(super) fn refused(placer: &Placer, state: &State, pinned: Option<HostId>) -> Refused {
+pub(super) fn refused(placer: &Placer, state: &State, want: Want) -> Refused {
     let total = state.hosts.len();
     if total == 0 {
         return Refused { code: WaitCode::NoHost, sentence: "no host is registered".into() };
@@ -26,7 +26,7 @@ pub(super) fn refused(placer: &Placer, state: &State, pinned: Option<HostId>) ->
     let mut obstacles: BTreeMap<Obstacle, u32> = BTreeMap::new();
     let mut fit_at_all = 0;
     for (_, host) in state.hosts.iter() {
-        let obstacle = obstacle(placer, state, host, pinned);
+        let obstacle = obstacle(placer, state, host, want);
         if !matches!(obstacle, Obstacle::Unfit(_) | Obstacle::NotPinned(_)) {
             fit_at_all += 1;
         }
@@ -38,11 +38,11 @@ pub(super) fn refused(placer: &Placer, state: &State, pinned: Option<HostId>) ->
     Refused { code, sentence: format!("0 of {total} hosts can take it: {}", parts.join("; ")) }
 }
 
-fn obstacle(placer: &Placer, state: &State, host: &Host, pinned: Option<HostId>) -> Obstacle {
+fn obstacle(placer: &Placer, state: &State, host: &Host, want: Want) -> Obstacle {
     if let Err(unfit) = eligible(&placer.effective, host) {
         return Obstacle::Unfit(unfit);
     }
-    if let Some(only) = pinned.filter(|only| *only != host.id) {
+    if let Some(only) = want.pinned.filter(|only| *only != host.id) {
         return Obstacle::NotPinned(only);
     }
     if !host.takes_work() {

@@ -1,7 +1,12 @@
 //! Tasks that the indexes name, sorted into explicit buckets before anything acts on them.
+//!
+//! Not the moves between versions: those are the rollouts' (`rollout`).
 
 use super::Planner;
-use crate::state::{Execution, Job, StopCause, Task, TaskKey, Version, VersionKey};
+use crate::{
+    fact::FactKind,
+    state::{Execution, Job, StopCause, Task, TaskKey},
+};
 use alloc::vec::Vec;
 use pliant_types::{ExecutionId, Millis, Version as VersionNumber};
 
@@ -12,8 +17,8 @@ pub(super) struct Buckets {
     pub(super) stop: Vec<(ExecutionId, StopCause, Millis)>,
     /// Executions of an older version of equal template.
     pub(super) relabel: Vec<(ExecutionId, VersionNumber)>,
-    /// Executions of an older version whose template differs, by job and task.
-    pub(super) replace: Vec<(TaskKey, ExecutionId, Millis)>,
+    /// Executions whose host has done, or refused, a change in place.
+    pub(super) settle: Vec<FactKind>,
     /// Tasks without an execution, by job and number.
     pub(super) place: Vec<TaskKey>,
     /// Tasks that the job no longer has.
@@ -25,44 +30,66 @@ pub(super) fn sort(planner: &Planner) -> Buckets {
     for key in planner.state.index.attention() {
         let Some(task) = planner.state.tasks.get(&key) else { continue };
         let Some(job) = planner.state.jobs.get(&key.job) else { continue };
-        match planner.state.live_execution(task) {
-            Some(execution) => sort_live(planner, &mut buckets, Place { job, task, execution }),
-            None if !task.wanted => buckets.forget.push(key),
-            None if planner.state.task_wanted(task) && task.end.is_none() => {
-                buckets.place.push(key);
-            }
-            None => {}
+        let live: Vec<_> = planner.state.executions_of(task).filter(|e| e.is_live()).collect();
+        if !live.is_empty() {
+            let asked: Vec<_> = live.into_iter().filter(|e| e.is_wanted()).collect();
+            sort_live(planner, &mut buckets, (job, task), &asked);
+        } else if !task.wanted {
+            buckets.forget.push(key);
+        } else if planner.state.task_wanted(task) && task.end.is_none() {
+            buckets.place.push(key);
         }
     }
     buckets
 }
 
-#[derive(Clone, Copy)]
-struct Place<'a> {
-    job: &'a Job,
-    task: &'a Task,
-    execution: &'a Execution,
+fn sort_live(
+    planner: &Planner,
+    buckets: &mut Buckets,
+    (job, task): (&Job, &Task),
+    asked: &[&Execution],
+) {
+    let state = &planner.state;
+    let kill = |execution: &Execution| {
+        let own = state.version(job.uid, execution.runs());
+        own.map_or(Millis::from_secs(10), |version| version.effective.kill_timeout())
+    };
+    if !state.task_wanted(task) {
+        let cause = state.stop_cause(job, task.key);
+        buckets.stop.extend(asked.iter().map(|e| (e.id, cause, kill(e))));
+        return;
+    }
+    if state.active_rollout(job.uid, task.key.incarnation).is_none() {
+        let beside = asked.iter().skip(1);
+        buckets.stop.extend(beside.map(|e| (e.id, StopCause::RolloutEnded, kill(e))));
+    }
+    for execution in asked {
+        if let Some(fact) = settled(planner, execution) {
+            buckets.settle.push(fact);
+        } else if let Some(version) = state.relabel_of(task.key, execution) {
+            buckets.relabel.push((execution.id, version));
+        }
+    }
 }
 
-fn sort_live(planner: &Planner, buckets: &mut Buckets, place: Place<'_>) {
-    let Place { job, task, execution } = place;
-    if !execution.is_wanted() {
-        return;
+/// What follows when a host has answered a change in place: a refused one is taken back, the rest of
+/// a smaller one is released.
+fn settled(planner: &Planner, execution: &Execution) -> Option<FactKind> {
+    let state = &planner.state;
+    let job = execution.task.job;
+    if state.must_revert(execution) {
+        let version = execution.runs();
+        let effective = &state.version(job, version)?.effective;
+        let (cpu, memory) = (effective.cpu(), effective.memory());
+        let (execution, in_place) = (execution.id, execution.in_place);
+        return Some(FactKind::ExecutionChanged { execution, version, in_place, cpu, memory });
     }
-    let key = VersionKey { job: job.uid, version: execution.version };
-    let own = planner.state.versions.get(&key);
-    let kill = own.map_or(Millis::from_secs(10), |version| version.effective.kill_timeout());
-    if !planner.state.task_wanted(task) {
-        buckets.stop.push((execution.id, planner.state.stop_cause(job, task.key), kill));
-        return;
-    }
-    let equal =
-        |own: &Version, target: &Version| own.record.template_hash == target.record.template_hash;
-    match own.zip(planner.state.target_version(job, task.key.incarnation)) {
-        Some((own, target)) if own.record.number == target.record.number => {}
-        Some((own, target)) if equal(own, target) => {
-            buckets.relabel.push((execution.id, target.record.number));
+    state.holds_too_much(execution).then(|| {
+        let own = state.version(job, execution.version);
+        FactKind::ExecutionResized {
+            execution: execution.id,
+            cpu: own.map_or(execution.cpu, |version| version.effective.cpu()),
+            memory: own.map_or(execution.memory, |version| version.effective.memory()),
         }
-        _ => buckets.replace.push((task.key, execution.id, kill)),
-    }
+    })
 }

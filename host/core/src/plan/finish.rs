@@ -1,9 +1,9 @@
-//! The end of jobs and runs, the run that waited for it, and versions that prove themselves by time.
+//! The end of jobs and runs, and the run that waited for it.
 
 use super::{Planner, report::Wait};
 use crate::{
     fact::FactKind,
-    state::{Job, JobEnd, TaskEnd, VersionKey, Wanted},
+    state::{Job, JobEnd, RolloutReason, RolloutState, TaskEnd, Wanted},
 };
 use alloc::{format, string::String, vec::Vec};
 use pliant_types::{Incarnation, JobUid, Kind, Millis, codes::WaitCode};
@@ -24,7 +24,6 @@ pub(super) fn jobs(planner: &mut Planner) {
             return;
         }
     }
-    prove(planner);
 }
 
 /// Ends every run that is over; `false` when the limit is reached.
@@ -45,14 +44,26 @@ fn end_runs(planner: &mut Planner, job: &Job) -> bool {
             }
             (_, Some(_)) => None,
         };
-        if !planner.propose(FactKind::JobEnded { job: job.uid, end, incarnation }) {
-            return false;
-        }
-        if mark.is_some_and(|mark| !planner.propose(mark)) {
+        let over = rollout_over(planner, job, incarnation, &end);
+        let ended = FactKind::JobEnded { job: job.uid, end, incarnation };
+        if !planner.propose_all(over.into_iter().chain([ended]).chain(mark).collect()) {
             return false;
         }
     }
     true
+}
+
+/// A run that is over ends its rollout, if that has not ended by itself.
+fn rollout_over(
+    planner: &Planner,
+    job: &Job,
+    incarnation: Incarnation,
+    end: &JobEnd,
+) -> Option<FactKind> {
+    let rollout = planner.state.active_rollout(job.uid, incarnation)?;
+    let state = if end.success { RolloutState::Successful } else { RolloutState::Failed };
+    let reason = (RolloutReason::RunEnded, end.reason.clone());
+    Some(crate::decide::rollout::end(job, rollout, state, reason, planner.now))
 }
 
 /// Starts the version that waited for the end of the run before it (`finish-first`).
@@ -73,35 +84,12 @@ fn start_queued(planner: &mut Planner, uid: JobUid) -> bool {
         planner.plan.report.note(uid, wait);
         return true;
     }
-    let key = VersionKey { job: uid, version };
-    let incarnation = job.incarnation.next();
-    let Some(size) =
-        planner.state.versions.get(&key).map(|v| crate::decide::first_size(&v.effective))
-    else {
+    let Some(known) = planner.state.version(uid, version).cloned() else {
         return planner.propose(FactKind::RunQueued { job: uid, version: None });
     };
-    planner.propose(FactKind::IncarnationStarted {
-        job: uid,
-        incarnation,
-        version,
-        size,
-        beside: false,
-    })
-}
-
-/// Versions of services and daemons whose tasks have all been healthy long enough.
-fn prove(planner: &mut Planner) {
-    loop {
-        let Some((at, uid)) = planner.state.index.proofs().next() else { return };
-        if at > planner.now {
-            planner.wake(at);
-            return;
-        }
-        let Some(version) = planner.state.jobs.get(&uid).map(|job| job.current) else { return };
-        if !planner.propose(FactKind::VersionProven { job: uid, version }) {
-            return;
-        }
-    }
+    let asked = (version, known.effective.as_ref(), false);
+    let facts = crate::decide::new_run(&planner.state, job, asked, planner.now);
+    planner.propose_all(facts)
 }
 
 /// How a run of a batch or ops job has ended, if it has. Done means: batch, every task completed;

@@ -6,7 +6,7 @@ use super::Planner;
 use crate::{
     fact::FactKind,
     limits,
-    state::{Execution, Host, Task, TaskEnd, Version, VersionKey},
+    state::{Execution, Host, StopCause, Task, TaskEnd, TaskKey, Version},
 };
 use alloc::{format, string::ToString, vec::Vec};
 use pliant_types::{
@@ -23,35 +23,32 @@ enum Verdict {
 pub(super) fn ended_executions(planner: &mut Planner) {
     let keys: Vec<_> = planner.state.index.attention().collect();
     for key in keys {
-        let Some(task) = planner.state.tasks.get(&key) else { continue };
-        let Some(last) = task.executions.last().filter(|id| Some(**id) != task.judged) else {
-            continue;
-        };
-        let Some(execution) = planner.state.executions.get(last).filter(|e| !e.is_live()) else {
-            continue;
-        };
-        let version = VersionKey { job: key.job, version: execution.version };
-        let verdict = match planner.state.versions.get(&version) {
-            Some(version) => judge(
-                task,
-                execution,
-                version,
-                planner.state.hosts.get(&execution.host),
-                planner.now,
-            ),
-            None => Verdict::Again { failures: 0, retry_at: None, host: task.host },
-        };
-        let judged = execution.id;
-        let fact = match verdict {
-            Verdict::Done(end) => FactKind::TaskEnded { task: key, judged, end },
-            Verdict::Again { failures, retry_at, host } => {
-                FactKind::TaskRetried { task: key, judged, failures, retry_at, host }
+        while let Some(facts) = judge_next(planner, key) {
+            if !planner.propose_all(facts) {
+                return;
             }
-        };
-        if !planner.propose(fact) {
-            return;
         }
     }
+}
+
+/// The judgement of the oldest execution of a task that has ended and was not judged.
+fn judge_next(planner: &Planner, key: TaskKey) -> Option<Vec<FactKind>> {
+    let task = planner.state.tasks.get(&key)?;
+    let execution = planner.state.executions_of(task).find(|e| !e.is_live() && !e.judged)?;
+    let host = planner.state.hosts.get(&execution.host);
+    let verdict = match planner.state.version(key.job, execution.version) {
+        Some(version) => judge(task, execution, version, host, planner.now),
+        None => Verdict::Again { failures: 0, retry_at: None, host: task.host },
+    };
+    let judged = execution.id;
+    let fact = match verdict {
+        Verdict::Done(end) => FactKind::TaskEnded { task: key, judged, end },
+        Verdict::Again { failures, retry_at, host } => {
+            FactKind::TaskRetried { task: key, judged, failures, retry_at, host }
+        }
+    };
+    let counted = super::rollout::count_failure(planner, execution);
+    Some(core::iter::once(fact).chain(counted).collect())
 }
 
 fn judge(
@@ -65,7 +62,11 @@ fn judge(
     match execution.phase {
         Phase::Completed if version.effective.kind().ends() => Verdict::Done(TaskEnd::Completed),
         Phase::Lost => lost(task, execution, version, host),
-        Phase::Stopped => again(task.failures, None),
+        Phase::Stopped if execution.stop == Some(StopCause::HealthyDeadline) => {
+            let failures = task.failures + 1;
+            again(failures, Some(now.after(back_off(failures))))
+        }
+        Phase::Stopped => again(task.failures, task.retry_at),
         _ => {
             let failures = if ran_stably(execution) { 1 } else { task.failures + 1 };
             if version.effective.kind().ends() && is_final(version, failures) {

@@ -3,7 +3,7 @@
 //! A plan is a fixed point (law 5): applied and planned again at the same time it gives nothing,
 //! unless it says `more`. Each step looks at tasks or jobs that the indexes name, never at all.
 //! Order: fenced executions, judgement of ended ones, ends of jobs, members of daemon and ops jobs,
-//! stops, moves to the current version, placement, garbage.
+//! rollouts, stops and relabels, placement, garbage.
 
 mod bucket;
 mod expire;
@@ -13,9 +13,11 @@ mod judge;
 mod members;
 mod placing;
 mod report;
+mod rollout;
 mod settle;
 
 pub use report::{PlanReport, Wait};
+pub(crate) use rollout::{Foreseen, foresee, stopped};
 
 use crate::{
     State,
@@ -46,9 +48,12 @@ pub fn plan(state: &State, now: Time) -> Plan {
     judge::ended_executions(&mut planner);
     finish::jobs(&mut planner);
     members::follow_hosts(&mut planner);
+    rollout::go_on(&mut planner);
     let buckets = bucket::sort(&planner);
-    settle::stop_and_move(&mut planner, &buckets);
-    placing::place(&mut planner, &buckets);
+    let waiting = buckets.place.clone();
+    settle::stop_and_relabel(&mut planner, buckets);
+    placing::place(&mut planner, &waiting);
+    rollout::go_on_ends(&mut planner);
     garbage::forget(&mut planner);
     if planner.plan.more {
         planner.plan.wake_at = Some(now);
@@ -72,6 +77,19 @@ impl Planner {
         }
         crate::apply(&mut self.state, &Fact { at: self.now, kind: kind.clone() });
         self.plan.facts.push(kind);
+        true
+    }
+
+    /// Proposes facts that belong together: all of them, or none and `false`.
+    fn propose_all(&mut self, kinds: Vec<FactKind>) -> bool {
+        if self.plan.facts.len() + kinds.len() > limits::PLAN_FACTS && !self.plan.facts.is_empty() {
+            self.plan.more = true;
+            return false;
+        }
+        for kind in kinds {
+            crate::apply(&mut self.state, &Fact { at: self.now, kind: kind.clone() });
+            self.plan.facts.push(kind);
+        }
         true
     }
 

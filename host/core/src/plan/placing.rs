@@ -1,22 +1,25 @@
 //! Placement of tasks without an execution: which may go now, in which order, and why others wait.
 
-use super::{Planner, bucket::Buckets, report::Wait};
+use super::{Planner, report::Wait};
 use crate::{
     fact::FactKind,
     limits,
-    place::{Chosen, Placer, Refused},
-    state::{Job, TaskKey, Version},
+    place::{Chosen, Placer, Refused, Want},
+    state::{Job, RolloutState, TaskKey, Version},
 };
 use alloc::{collections::BTreeMap, format, string::String, vec::Vec};
 use core::cmp::Reverse;
-use pliant_types::{ExecutionId, HostId, Incarnation, JobUid, Time, codes::WaitCode};
+use pliant_types::{
+    ExecutionId, HostId, Incarnation, JobUid, Time, Version as VersionNumber, codes::WaitCode,
+    spec::RolloutStrategy,
+};
 
 /// A run of a job.
 type Run = (JobUid, Incarnation);
 
-pub(super) fn place(planner: &mut Planner, buckets: &Buckets) {
+pub(super) fn place(planner: &mut Planner, waiting: &[TaskKey]) {
     let mut by_run: BTreeMap<Run, Vec<TaskKey>> = BTreeMap::new();
-    for key in &buckets.place {
+    for key in waiting {
         by_run.entry((key.job, key.incarnation)).or_default().push(*key);
     }
     for (_, run) in queue(planner, &by_run) {
@@ -24,17 +27,22 @@ pub(super) fn place(planner: &mut Planner, buckets: &Buckets) {
     }
 }
 
-/// Runs in the order in which they are served: priority, then the job's age, then the run's.
+/// Runs in the order in which they are served: those whose tasks were stopped for a successor that
+/// has its place, then by priority, then by the job's age, then the run's.
 fn queue(
     planner: &Planner,
     by_run: &BTreeMap<Run, Vec<TaskKey>>,
-) -> Vec<((Reverse<u32>, Time), Run)> {
+) -> Vec<((bool, Reverse<u32>, Time), Run)> {
     let mut queue: Vec<_> = by_run
         .keys()
         .filter_map(|run| {
             let job = planner.state.jobs.get(&run.0)?;
             let priority = planner.state.target_version(job, run.1)?.effective.priority();
-            Some(((Reverse(priority), job.created_at), *run))
+            let moves = planner
+                .state
+                .active_rollout(run.0, run.1)
+                .is_some_and(|r| r.progress.state == RolloutState::Progressing && r.from_another());
+            Some(((!moves, Reverse(priority), job.created_at), *run))
         })
         .collect();
     queue.sort();
@@ -43,12 +51,22 @@ fn queue(
 
 fn place_run(planner: &mut Planner, run: Run, keys: &[TaskKey]) {
     let Some(job) = planner.state.jobs.get(&run.0).cloned() else { return };
-    let Some(version) = planner.state.target_version(&job, run.1).cloned() else { return };
     let ready = ready(planner, &job, keys);
-    if ready.is_empty() {
-        return;
+    let mut by_version: BTreeMap<VersionNumber, Vec<TaskKey>> = BTreeMap::new();
+    for key in ready {
+        let Some(task) = planner.state.tasks.get(&key) else { continue };
+        let version = planner.state.placing_version(&job, task);
+        by_version.entry(version).or_default().push(key);
     }
-    let mut placer = Placer::new(&planner.state, &job, &version.effective, ready.len());
+    for (version, keys) in by_version {
+        if let Some(version) = planner.state.version(job.uid, version).cloned() {
+            place_tasks(planner, &job, &version, keys);
+        }
+    }
+}
+
+fn place_tasks(planner: &mut Planner, job: &Job, version: &Version, ready: Vec<TaskKey>) {
+    let mut placer = Placer::new(&planner.state, job, &version.effective, ready.len());
     for key in ready {
         if planner.plan.facts.len() >= limits::PLAN_FACTS {
             planner.plan.more = true;
@@ -56,9 +74,9 @@ fn place_run(planner: &mut Planner, run: Run, keys: &[TaskKey]) {
             continue;
         }
         let pinned = planner.state.tasks.get(&key).and_then(|task| task.host);
-        match placer.choose(&planner.state, pinned) {
+        match placer.choose(&planner.state, Want { pinned, beside: None }) {
             Ok(chosen) => {
-                let fact = placed(planner, key, &version, &chosen);
+                let fact = placed(planner, key, version, &chosen);
                 planner.propose(fact);
                 placer.placed(&planner.state, chosen.host);
             }
@@ -79,7 +97,9 @@ fn ready(planner: &mut Planner, job: &Job, keys: &[TaskKey]) -> Vec<TaskKey> {
     for key in keys {
         let Some(task) = planner.state.tasks.get(key) else { continue };
         let (failures, retry_at) = (task.failures, task.retry_at);
-        if older > 0 {
+        if let Some(words) = old_not_ended(planner, job, *key) {
+            wait(planner, *key, WaitCode::OldNotEnded, words, None);
+        } else if older > 0 {
             let sentence =
                 format!("{older} executions of the run before have not confirmed their end");
             wait(planner, *key, WaitCode::StopUnconfirmed, sentence, None);
@@ -98,6 +118,23 @@ fn ready(planner: &mut Planner, job: &Job, keys: &[TaskKey]) -> Vec<TaskKey> {
     ready
 }
 
+/// With strategy recreate, nothing of the new version starts before the old one has ended.
+fn old_not_ended(planner: &Planner, job: &Job, key: TaskKey) -> Option<String> {
+    let rollout = planner.state.active_rollout(job.uid, key.incarnation)?;
+    let target = planner.state.version(job.uid, rollout.progress.version)?;
+    if job.kind.ends() || target.effective.rollout_strategy() != RolloutStrategy::Recreate {
+        return None;
+    }
+    let old = planner
+        .state
+        .tasks_of(job.uid, key.incarnation)
+        .flat_map(|task| planner.state.executions_of(task))
+        .filter(|e| e.is_live())
+        .filter(|e| !planner.state.equal_templates(job.uid, e.version, target.record.number))
+        .count();
+    (old > 0).then(|| format!("{old} executions of the old version have not ended"))
+}
+
 fn wait(
     planner: &mut Planner,
     key: TaskKey,
@@ -109,9 +146,19 @@ fn wait(
     planner.plan.report.add(key.job, key.number, wait);
 }
 
-fn placed(planner: &Planner, task: TaskKey, version: &Version, chosen: &Chosen) -> FactKind {
-    let kept = planner.state.tasks.get(&task).map(|t| t.executions.clone()).unwrap_or_default();
-    let forget = (kept.len() > limits::KEPT_EXECUTIONS).then(|| kept[0]);
+/// The fact of a new execution; the oldest ended one of its task falls out when there are too many.
+pub(super) fn placed(
+    planner: &Planner,
+    task: TaskKey,
+    version: &Version,
+    chosen: &Chosen,
+) -> FactKind {
+    let known = planner.state.tasks.get(&task);
+    let kept = known.map_or(0, |task| task.executions.len());
+    let oldest = known.and_then(|task| {
+        planner.state.executions_of(task).find(|e| !e.is_live() && e.judged).map(|e| e.id)
+    });
+    let forget = oldest.filter(|_| kept > limits::KEPT_EXECUTIONS);
     let fence = fence_of(planner, chosen.host);
     FactKind::ExecutionPlaced {
         execution: ExecutionId::new(planner.state.counters.execution + 1),

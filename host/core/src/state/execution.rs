@@ -5,7 +5,10 @@ use alloc::{collections::BTreeMap, vec::Vec};
 use minicbor::{Decode, Encode};
 use pliant_types::{
     Attempt, Cpu, ExecutionId, ExitStatus, Fence, Health, HostId, Memory, Phase, PortName, Time,
-    Version as VersionNumber, assignment::Desired, phase::AttemptState, report::Results,
+    Version as VersionNumber,
+    assignment::{Desired, InPlace},
+    phase::AttemptState,
+    report::Results,
 };
 use serde::{Deserialize, Serialize};
 
@@ -32,6 +35,12 @@ pub enum StopCause {
     /// The job has ended.
     #[n(5)]
     JobEnded,
+    /// It did not get healthy within `healthyDeadline`.
+    #[n(6)]
+    HealthyDeadline,
+    /// It was beside a task that goes on without it: a rollout ended before it took over.
+    #[n(7)]
+    RolloutEnded,
 }
 
 /// One placement of one task.
@@ -98,9 +107,33 @@ pub struct Execution {
     /// When it ended.
     #[n(19)]
     pub ended_at: Option<Time>,
-    /// Since when it has been up without a dip.
+    /// Since when it has been healthy without a dip.
     #[n(20)]
     pub healthy_since: Option<Time>,
+    /// The version that its host said it obeys; absent until it says so first.
+    #[n(21)]
+    pub obeys: Option<VersionNumber>,
+    /// Since when it obeys that version.
+    #[n(22)]
+    pub obeys_since: Option<Time>,
+    /// When it was told to become another version in place.
+    #[n(23)]
+    pub changed_at: Option<Time>,
+    /// The version that its host refuses to change it to now.
+    #[n(24)]
+    pub refused: Option<VersionNumber>,
+    /// How far its host may go to change it in place.
+    #[n(25)]
+    pub in_place: InPlace,
+    /// Whether its end has been judged.
+    #[n(26)]
+    pub judged: bool,
+    /// When it last stopped being healthy.
+    #[n(27)]
+    pub dipped_at: Option<Time>,
+    /// The version that its host has refused to change it to, as far as `in_place` says.
+    #[n(28)]
+    pub cannot: Option<VersionNumber>,
 }
 
 impl Execution {
@@ -113,6 +146,34 @@ impl Execution {
     #[must_use]
     pub const fn is_wanted(&self) -> bool {
         matches!(self.desired, Desired::Run) && self.is_live()
+    }
+    /// Whether it runs what it is asked to run, as far as its host has said.
+    #[must_use]
+    pub fn is_settled(&self) -> bool {
+        self.obeys.is_none_or(|obeyed| obeyed == self.version)
+    }
+    /// The version that its host runs, as far as it has said.
+    #[must_use]
+    pub fn runs(&self) -> VersionNumber {
+        self.obeys.unwrap_or(self.version)
+    }
+    /// Whether it serves: healthy, asked to run, and not about to be restarted where it is.
+    #[must_use]
+    pub fn is_ready(&self) -> bool {
+        self.is_wanted()
+            && self.healthy_since.is_some()
+            && (self.is_settled() || self.in_place == InPlace::Live)
+    }
+    /// Since when its present version has been healthy without a dip.
+    #[must_use]
+    pub fn good_since(&self) -> Option<Time> {
+        let since = self.healthy_since.filter(|_| self.is_wanted() && self.is_settled())?;
+        Some(self.obeys_since.map_or(since, |obeys| obeys.max(since)))
+    }
+    /// When it was placed or told to change, whichever is later.
+    #[must_use]
+    pub fn asked_at(&self) -> Time {
+        self.changed_at.unwrap_or(self.placed_at)
     }
     /// Whether its guest is up.
     #[must_use]

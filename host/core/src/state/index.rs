@@ -29,7 +29,7 @@ pub struct HostLoad {
 pub struct Tally {
     /// Tasks that the job still has.
     pub wanted: u32,
-    /// Tasks with a live execution.
+    /// Live executions of its tasks.
     pub live: u32,
     /// Tasks whose execution is in phase running and asked to run.
     pub up: u32,
@@ -37,8 +37,10 @@ pub struct Tally {
     pub completed: u32,
     /// Tasks that ended without.
     pub failed: u32,
-    /// Tasks that are wanted and whose execution is up without a dip.
+    /// Tasks that are wanted and have a healthy execution.
     pub healthy: u32,
+    /// Tasks that have started at least once.
+    pub started: u32,
 }
 
 type Map<K, V> = RedBlackTreeMapSync<K, V>;
@@ -59,10 +61,8 @@ pub struct Indexes {
     pub(super) fenced: Set<HostId>,
     pub(super) open_jobs: Set<JobUid>,
     pub(super) request_times: Set<(Time, RequestKey)>,
-    pub(super) healthy_since: Set<(JobUid, Incarnation, Time, TaskKey)>,
-    pub(super) since: Map<TaskKey, Time>,
-    pub(super) prove_at: Map<JobUid, Time>,
-    pub(super) proofs: Set<(Time, JobUid)>,
+    pub(super) rollout_at: Map<(JobUid, Incarnation), Time>,
+    pub(super) rollouts: Set<(Time, (JobUid, Incarnation))>,
 }
 
 impl Indexes {
@@ -128,9 +128,9 @@ impl Indexes {
         self.request_times.iter()
     }
 
-    /// Jobs whose current version proves itself by time alone, soonest first.
-    pub fn proofs(&self) -> impl Iterator<Item = (Time, JobUid)> {
-        self.proofs.iter().copied()
+    /// Runs whose rollout the planner must look at, soonest first; time 0 is always.
+    pub fn rollouts(&self) -> impl Iterator<Item = (Time, (JobUid, Incarnation))> {
+        self.rollouts.iter().copied()
     }
     /// Whether the planner must look at any task of a run.
     pub(super) fn run_at_rest(&self, job: JobUid, incarnation: Incarnation) -> bool {
@@ -138,42 +138,19 @@ impl Indexes {
         let range = (Bound::Included(key(0)), Bound::Included(key(u32::MAX)));
         self.attention.range(range).next().is_none()
     }
-    /// When the last task of a run became healthy.
-    pub(super) fn last_healthy(&self, job: JobUid, incarnation: Incarnation) -> Option<Time> {
-        let key = |number| TaskKey { job, incarnation, number: TaskNumber::new(number) };
-        let from = (job, incarnation, Time::default(), key(0));
-        let to = (job, incarnation, Time::from_millis(u64::MAX), key(u32::MAX));
-        let range = (Bound::Included(from), Bound::Included(to));
-        self.healthy_since.range(range).next_back().map(|(_, _, since, _)| *since)
-    }
 
-    pub(super) fn set_since(&mut self, key: TaskKey, since: Option<Time>) {
-        let before = self.since.get(&key).copied();
-        if before == since {
-            return;
-        }
-        if let Some(before) = before {
-            self.healthy_since.remove_mut(&(key.job, key.incarnation, before, key));
-            self.since.remove_mut(&key);
-        }
-        if let Some(since) = since {
-            self.healthy_since.insert_mut((key.job, key.incarnation, since, key));
-            self.since.insert_mut(key, since);
-        }
-    }
-
-    pub(super) fn set_proof(&mut self, job: JobUid, at: Option<Time>) {
-        let before = self.prove_at.get(&job).copied();
+    pub(super) fn set_rollout(&mut self, run: (JobUid, Incarnation), at: Option<Time>) {
+        let before = self.rollout_at.get(&run).copied();
         if before == at {
             return;
         }
         if let Some(before) = before {
-            self.proofs.remove_mut(&(before, job));
-            self.prove_at.remove_mut(&job);
+            self.rollouts.remove_mut(&(before, run));
+            self.rollout_at.remove_mut(&run);
         }
         if let Some(at) = at {
-            self.proofs.insert_mut((at, job));
-            self.prove_at.insert_mut(job, at);
+            self.rollouts.insert_mut((at, run));
+            self.rollout_at.insert_mut(run, at);
         }
     }
 
@@ -242,6 +219,7 @@ impl Indexes {
         tally.completed = tally.completed - before.completed + after.completed;
         tally.failed = tally.failed - before.failed + after.failed;
         tally.healthy = tally.healthy - before.healthy + after.healthy;
+        tally.started = tally.started - before.started + after.started;
         if tally == Tally::default() {
             self.tally.remove_mut(&run);
         } else {

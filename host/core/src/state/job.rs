@@ -4,7 +4,7 @@ use super::StopCause;
 use alloc::string::String;
 use minicbor::{Decode, Encode};
 use pliant_types::{
-    Incarnation as IncarnationNumber, JobName, JobUid, Kind, Namespace, Revision, Time,
+    Incarnation as IncarnationNumber, JobName, JobUid, Kind, Namespace, Revision, RolloutId, Time,
     Version as VersionNumber,
 };
 use serde::{Deserialize, Serialize};
@@ -163,6 +163,9 @@ pub struct Incarnation {
     /// Why it was ended before it was over.
     #[n(5)]
     pub halted: Option<StopCause>,
+    /// The rollout that moves it now.
+    #[n(6)]
+    pub rollout: Option<RolloutId>,
 }
 
 impl Incarnation {

@@ -7,6 +7,7 @@ mod execution;
 mod host;
 mod index;
 mod job;
+mod rollout;
 mod runs;
 mod task;
 mod upkeep;
@@ -16,6 +17,7 @@ pub use execution::{Execution, StopCause};
 pub use host::Host;
 pub use index::{HostLoad, Indexes, Tally};
 pub use job::{Incarnation, IncarnationKey, Job, JobEnd, RunState, VersionKey, Wanted};
+pub use rollout::{Progress, Rollout, RolloutCause, RolloutKey, RolloutReason, RolloutState};
 pub use task::{Task, TaskEnd, TaskKey};
 pub(crate) use version::template_hash;
 pub use version::{Marks, Version, VersionRecord};
@@ -49,6 +51,9 @@ pub struct Counters {
     /// Highest host id given out.
     #[n(5)]
     pub host: u64,
+    /// Highest rollout id given out.
+    #[n(6)]
+    pub rollout: u64,
 }
 
 /// A remembered answer (law 9).
@@ -93,6 +98,8 @@ pub struct State {
     pub marks: Table<VersionKey, Marks>,
     /// Runs of jobs.
     pub incarnations: Table<IncarnationKey, Incarnation>,
+    /// Moves of runs between versions.
+    pub rollouts: Table<RolloutKey, Rollout>,
     /// Members of runs.
     pub tasks: Table<TaskKey, Task>,
     /// Placements of tasks.
@@ -129,6 +136,7 @@ impl State {
             .wrapping_add(self.requests.sum().rotate_left(6))
             .wrapping_add(self.marks.sum().rotate_left(7))
             .wrapping_add(self.namespaces.sum().rotate_left(8))
+            .wrapping_add(self.rollouts.sum().rotate_left(9))
     }
 
     /// The job's current version.
@@ -159,10 +167,20 @@ impl State {
         self.tasks.range(key(0, 0)..=key(u32::MAX, u32::MAX)).map(|(_, task)| task)
     }
 
-    /// The live execution of a task, if it has one.
+    /// The kept executions of a task, oldest first.
+    pub fn executions_of<'a>(
+        &'a self,
+        task: &'a Task,
+    ) -> impl DoubleEndedIterator<Item = &'a Execution> {
+        task.executions.iter().filter_map(|id| self.executions.get(id))
+    }
+
+    /// The execution that stands for a task: the oldest that is asked to run, which serves while a
+    /// successor beside it gets ready, else the newest that is live.
     #[must_use]
-    pub fn live_execution(&self, task: &Task) -> Option<&Execution> {
-        task.executions.iter().rev().filter_map(|id| self.executions.get(id)).find(|e| e.is_live())
+    pub fn live_execution<'a>(&'a self, task: &'a Task) -> Option<&'a Execution> {
+        let wanted = self.executions_of(task).find(|e| e.is_wanted());
+        wanted.or_else(|| self.executions_of(task).rev().find(|e| e.is_live()))
     }
 
     /// Live executions on a host, oldest first.

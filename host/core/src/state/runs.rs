@@ -4,10 +4,10 @@
 //! beside each other with `onResubmit: parallel` (14-decisions.md, 8).
 
 use super::{
-    Incarnation, IncarnationKey, Job, Marks, RunState, State, StopCause, TaskKey, Version,
-    VersionKey, Wanted,
+    Incarnation, IncarnationKey, Job, Marks, Rollout, RolloutKey, RunState, State, StopCause, Task,
+    TaskKey, Version, VersionKey, Wanted,
 };
-use pliant_types::{Incarnation as IncarnationNumber, JobUid, Version as VersionNumber};
+use pliant_types::{Incarnation as IncarnationNumber, JobUid, RolloutId, Version as VersionNumber};
 
 impl State {
     /// The runs of a job that are kept, oldest first.
@@ -59,6 +59,76 @@ impl State {
     #[must_use]
     pub fn marks(&self, job: JobUid, version: VersionNumber) -> Marks {
         self.marks.get(&VersionKey { job, version }).cloned().unwrap_or_default()
+    }
+
+    /// The rollouts of a job that are kept, oldest first.
+    pub fn rollouts_of(&self, job: JobUid) -> impl DoubleEndedIterator<Item = &Rollout> {
+        let key = |number| RolloutKey { job, rollout: RolloutId::new(number) };
+        self.rollouts.range(key(0)..=key(u64::MAX)).map(|(_, rollout)| rollout)
+    }
+
+    /// The rollout that moves a run now.
+    #[must_use]
+    pub fn active_rollout(&self, job: JobUid, incarnation: IncarnationNumber) -> Option<&Rollout> {
+        let rollout = self.run(job, incarnation)?.rollout?;
+        self.rollouts.get(&RolloutKey { job, rollout }).filter(|rollout| rollout.is_active())
+    }
+
+    /// A version by its number.
+    #[must_use]
+    pub fn version(&self, job: JobUid, version: VersionNumber) -> Option<&Version> {
+        self.versions.get(&VersionKey { job, version })
+    }
+
+    /// Whether a version, or a kept one of equal template, is proven: versions are counted by their
+    /// template (14-decisions.md, 18).
+    #[must_use]
+    pub fn is_proven(&self, job: JobUid, version: VersionNumber) -> bool {
+        let proven = |number| self.marks(job, number).proven_at.is_some();
+        let Some(own) = self.version(job, version) else { return false };
+        proven(version)
+            || self.versions_of(job).any(|other| {
+                other.record.template_hash == own.record.template_hash
+                    && proven(other.record.number)
+            })
+    }
+
+    /// Whether two versions of a job have equal templates.
+    #[must_use]
+    pub fn equal_templates(&self, job: JobUid, a: VersionNumber, b: VersionNumber) -> bool {
+        let hash = |number| self.version(job, number).map(|version| version.record.template_hash);
+        a == b || hash(a).is_some_and(|hash_a| Some(hash_a) == hash(b))
+    }
+
+    /// The version that a task without an execution is placed at (14-decisions.md, 6; docs/decisions
+    /// 0007).
+    #[must_use]
+    pub fn placing_version(&self, job: &Job, task: &Task) -> VersionNumber {
+        let target = self.target_number(job, task.key.incarnation);
+        let wanted = if job.kind.ends() { target } else { self.next_version(job, task, target) };
+        if self.equal_templates(job.uid, wanted, target) { target } else { wanted }
+    }
+
+    fn next_version(&self, job: &Job, task: &Task, target: VersionNumber) -> VersionNumber {
+        let uid = job.uid;
+        let active = self.active_rollout(uid, task.key.incarnation).map(|r| r.progress.version);
+        let newest_proven = self.newest_proven(uid).map(|version| version.record.number);
+        let Some(last) = self.executions_of(task).next_back() else {
+            return newest_proven.unwrap_or(target);
+        };
+        let told_to = matches!(
+            last.stop,
+            Some(StopCause::Update | StopCause::JobStopped | StopCause::HealthyDeadline)
+        );
+        if let Some(active) =
+            active.filter(|active| told_to || self.equal_templates(uid, *active, last.version))
+        {
+            return active;
+        }
+        if self.is_proven(uid, last.version) {
+            return last.version;
+        }
+        active.or(newest_proven).unwrap_or(last.version)
     }
 
     /// The kept versions of a job, oldest first.

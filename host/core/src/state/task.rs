@@ -51,9 +51,9 @@ pub struct Task {
     /// Not placed before this time.
     #[n(5)]
     pub retry_at: Option<Time>,
-    /// The last execution whose end has been judged.
+    /// Whether an execution of it has ever been up.
     #[n(6)]
-    pub judged: Option<ExecutionId>,
+    pub started: bool,
     /// The kept executions, oldest first.
     #[n(7)]
     pub executions: Vec<ExecutionId>,
@@ -70,7 +70,7 @@ impl Task {
             end: None,
             failures: 0,
             retry_at: None,
-            judged: None,
+            started: false,
             executions: Vec::new(),
         }
     }

@@ -1,71 +1,66 @@
 //! Keeping the indexes in step with the tables after each fact, and making them again from nothing.
 
-use super::{Execution, Indexes, Job, State, Tally, Task, TaskEnd, TaskKey, VersionKey, Wanted};
-use pliant_types::{HostId, Incarnation, JobUid, Phase, Time};
+use super::{
+    Execution, Indexes, Job, RolloutState, State, Tally, Task, TaskEnd, TaskKey, VersionKey, Wanted,
+};
+use pliant_types::{HostId, Incarnation, JobUid, Phase, Time, Version as VersionNumber};
 
 impl State {
-    /// Brings the indexes of one task up to date; called after every change of it, of its live
-    /// execution or of its job.
+    /// Brings the indexes of one task up to date; called after every change of it, of its
+    /// executions or of its job.
     pub(crate) fn touch_task(&mut self, key: TaskKey) {
-        let Some(task) = self.tasks.get(&key) else {
-            self.index.count(key, None);
-            self.index.set_since(key, None);
-            self.index.attention.remove_mut(&key);
-            self.touch_open(key.job);
-            return;
-        };
-        let live = self.live_execution(task);
-        let now = Tally {
-            wanted: u32::from(task.wanted),
-            live: u32::from(live.is_some()),
-            up: u32::from(live.is_some_and(|e| e.phase == Phase::Running)),
-            completed: u32::from(task.end == Some(TaskEnd::Completed)),
-            failed: u32::from(matches!(task.end, Some(TaskEnd::Failed(_)))),
-            healthy: u32::from(task.wanted && live.is_some_and(|e| e.healthy_since.is_some())),
-        };
-        let since = live.and_then(|e| e.healthy_since).filter(|_| task.wanted);
-        let attention = self.needs_attention(task, live);
-        self.index.count(key, Some(now));
-        self.index.set_since(key, since);
-        if attention {
+        let now =
+            self.tasks.get(&key).map(|task| (self.tally_of(task), self.needs_attention(task)));
+        self.index.count(key, now.map(|(tally, _)| tally));
+        if now.is_some_and(|(_, attention)| attention) {
             self.index.attention.insert_mut(key);
         } else {
             self.index.attention.remove_mut(&key);
         }
         self.touch_open(key.job);
+        self.touch_rollout(key.job, key.incarnation);
+    }
+
+    fn tally_of(&self, task: &Task) -> Tally {
+        let mut tally = Tally {
+            wanted: u32::from(task.wanted),
+            completed: u32::from(task.end == Some(TaskEnd::Completed)),
+            failed: u32::from(matches!(task.end, Some(TaskEnd::Failed(_)))),
+            started: u32::from(task.started && task.wanted),
+            ..Tally::default()
+        };
+        for execution in self.executions_of(task).filter(|e| e.is_live()) {
+            tally.live += 1;
+            tally.up |= u32::from(execution.phase == Phase::Running);
+            let healthy = task.wanted && execution.is_wanted() && execution.healthy_since.is_some();
+            tally.healthy |= u32::from(healthy);
+        }
+        tally
     }
 
     /// Brings the list of jobs that need the planner as a whole up to date.
     pub(crate) fn touch_open(&mut self, uid: JobUid) {
-        let (open, proof) = match self.jobs.get(&uid) {
-            Some(job) => (self.is_open(job), self.proof_of(job)),
-            None => (false, None),
-        };
-        self.index.set_proof(uid, proof);
-        if open {
+        if self.jobs.get(&uid).is_some_and(|job| self.is_open(job)) {
             self.index.open_jobs.insert_mut(uid);
         } else {
             self.index.open_jobs.remove_mut(&uid);
         }
     }
 
-    /// When the current version of a service or daemon will have proven itself, if nothing dips:
-    /// every task runs it and has been healthy for `minHealthyTime` (03-jobs.md, section 6).
-    fn proof_of(&self, job: &Job) -> Option<Time> {
-        if job.kind.ends() || job.wanted != Wanted::Running {
-            return None;
-        }
-        let tally = self.index.tally(job.uid, job.incarnation);
-        let whole = tally.wanted > 0 && tally.healthy == tally.wanted;
-        if !whole || !self.index.run_at_rest(job.uid, job.incarnation) {
-            return None;
-        }
-        let key = VersionKey { job: job.uid, version: job.current };
-        if self.marks.get(&key).is_some_and(|marks| marks.proven_at.is_some()) {
-            return None;
-        }
-        let last = self.index.last_healthy(job.uid, job.incarnation)?;
-        Some(last.after(self.versions.get(&key)?.effective.min_healthy_time()))
+    /// Notes when the planner must look at the rollout of a run: always while it moves, only at the
+    /// end of its wait while it is verified and nothing dips.
+    pub(crate) fn touch_rollout(&mut self, job: JobUid, incarnation: Incarnation) {
+        let at = self.rollout_due(job, incarnation);
+        self.index.set_rollout((job, incarnation), at);
+    }
+
+    fn rollout_due(&self, job: JobUid, incarnation: Incarnation) -> Option<Time> {
+        let rollout = self.active_rollout(job, incarnation)?;
+        let tally = self.index.tally(job, incarnation);
+        let quiet = rollout.progress.state == RolloutState::Verifying
+            && tally.healthy == tally.wanted
+            && self.index.run_at_rest(job, incarnation);
+        Some(rollout.progress.until.filter(|_| quiet).unwrap_or_default())
     }
 
     fn is_open(&self, job: &Job) -> bool {
@@ -112,6 +107,8 @@ impl State {
             self.touch_task(key);
         }
         self.touch_open(uid);
+        let runs: alloc::vec::Vec<_> = self.runs_of(uid).map(|(number, _)| number).collect();
+        runs.into_iter().for_each(|run| self.touch_rollout(uid, run));
     }
 
     /// Brings the list of fenced hosts up to date.
@@ -135,20 +132,56 @@ impl State {
                 .is_some_and(|job| self.run_wanted(job, task.key.incarnation))
     }
 
-    fn needs_attention(&self, task: &Task, live: Option<&Execution>) -> bool {
-        let wanted = self.task_wanted(task);
-        match live {
-            Some(execution) if !execution.is_wanted() => false,
-            Some(execution) => {
-                let job = self.jobs.get(&task.key.job);
-                let target = job.map(|job| self.target_number(job, task.key.incarnation));
-                !wanted || target != Some(execution.version)
-            }
-            None => {
-                let unjudged = task.executions.last().copied() != task.judged;
-                unjudged || !task.wanted || (wanted && task.end.is_none())
-            }
+    /// Whether the planner must look at a task whatever becomes of its run's rollout.
+    fn needs_attention(&self, task: &Task) -> bool {
+        if self.executions_of(task).any(|e| !e.is_live() && !e.judged) {
+            return true;
         }
+        let mut live = self.executions_of(task).filter(|e| e.is_live()).peekable();
+        let wanted = self.task_wanted(task);
+        if live.peek().is_none() {
+            return !task.wanted || (wanted && task.end.is_none());
+        }
+        let asked: alloc::vec::Vec<_> = live.filter(|e| e.is_wanted()).collect();
+        if !wanted {
+            return !asked.is_empty();
+        }
+        let surplus =
+            asked.len() > 1 && self.active_rollout(task.key.job, task.key.incarnation).is_none();
+        surplus
+            || asked.iter().any(|e| {
+                self.must_revert(e)
+                    || self.relabel_of(task.key, e).is_some()
+                    || self.holds_too_much(e)
+            })
+    }
+
+    /// The version of equal template that an execution counts as from now on.
+    pub(crate) fn relabel_of(&self, task: TaskKey, execution: &Execution) -> Option<VersionNumber> {
+        let job = self.jobs.get(&task.job)?;
+        let target = self.target_version(job, task.incarnation)?;
+        let number = target.record.number;
+        let own = VersionKey { job: task.job, version: execution.version };
+        let equal = number != execution.version
+            && self.versions.get(&own)?.record.template_hash == target.record.template_hash;
+        equal.then_some(number)
+    }
+
+    /// Whether a change in place was refused and must be taken back.
+    pub(crate) fn must_revert(&self, execution: &Execution) -> bool {
+        let refused = execution.refused == Some(execution.version);
+        refused && execution.obeys.is_some_and(|obeyed| obeyed != execution.version)
+    }
+
+    /// Whether an execution was made smaller, its host has obeyed, and the rest can be released.
+    pub(crate) fn holds_too_much(&self, execution: &Execution) -> bool {
+        let key = VersionKey { job: execution.task.job, version: execution.version };
+        execution.changed_at.is_some()
+            && execution.obeys == Some(execution.version)
+            && self.versions.get(&key).is_some_and(|version| {
+                version.effective.cpu() < execution.cpu
+                    || version.effective.memory() < execution.memory
+            })
     }
 
     /// Makes every index again from the tables, after a snapshot was read.
@@ -164,6 +197,8 @@ impl State {
         let keys: alloc::vec::Vec<_> = self.tasks.iter().map(|(key, _)| *key).collect();
         keys.into_iter().for_each(|key| self.touch_task(key));
         jobs.iter().for_each(|job| self.touch_open(job.uid));
+        let runs: alloc::vec::Vec<_> = self.incarnations.iter().map(|(key, _)| *key).collect();
+        runs.iter().for_each(|run| self.touch_rollout(run.job, run.incarnation));
         let requests: alloc::vec::Vec<_> =
             self.requests.iter().map(|(key, kept)| (kept.at, key.clone())).collect();
         requests.into_iter().for_each(|(at, key)| self.index.add_request(at, key));
@@ -191,10 +226,8 @@ impl State {
             && kept.fenced == made.fenced
             && kept.open_jobs == made.open_jobs
             && kept.request_times == made.request_times
-            && kept.healthy_since == made.healthy_since
-            && kept.since == made.since
-            && kept.prove_at == made.prove_at
-            && kept.proofs == made.proofs
+            && kept.rollout_at == made.rollout_at
+            && kept.rollouts == made.rollouts
             && self.hosts.iter().all(|(id, _)| kept.load(*id) == made.load(*id))
     }
 }

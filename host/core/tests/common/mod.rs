@@ -5,9 +5,10 @@
 use pliant_core::{
     Answer, Command, Decision, DeleteJob, Engine, Expect, Fact, FactKind, Force, HostSilent,
     IdempotencyKey, JobRef, NamespaceCommand, Plan, Principal, RegisterHost, Rejection, ReportHost,
-    Request, RerunJob, Rollback, ScaleJob, ScaleTo, StartJob, State, StopJob, Submit, SubmitAnswer,
-    TagVersion, apply, check, decide, decode_batch, encode_batch, plan,
-    state::{Execution, Job, RunState},
+    Request, RerunJob, Rollback, RolloutCommand, RolloutVerb, ScaleJob, ScaleTo, StartJob, State,
+    StopJob, Submit, SubmitAnswer, TagVersion, apply, check, decide, decode_batch, encode_batch,
+    plan,
+    state::{Execution, Job, Rollout, RolloutState, RunState},
 };
 use pliant_types::{
     Attempt, Cpu, Digest, ExecutionId, ExitStatus, Fence, Health, HostId, Memory, Namespace, Phase,
@@ -274,6 +275,47 @@ impl World {
             self.report(id, phase, None);
         }
         self.settle();
+    }
+
+    /// Every host obeys and time passes until the rollout of a job has ended or stands still.
+    pub fn roll(&mut self, name: &str) -> Rollout {
+        for _ in 0..400 {
+            self.obey();
+            let rollout = self.rollout(name);
+            if !rollout.is_active() || rollout.progress.state == RolloutState::AwaitingPromotion {
+                return rollout;
+            }
+            self.later(5_000);
+        }
+        panic!("the rollout of {name} never ends: {:?}", self.rollout(name))
+    }
+
+    /// The newest rollout of a job.
+    pub fn rollout(&self, name: &str) -> Rollout {
+        let uid = self.job(name).uid;
+        self.state.rollouts_of(uid).next_back().expect("a rollout").clone()
+    }
+
+    /// What people do to a rollout.
+    pub fn verb(&mut self, name: &str, verb: RolloutVerb) -> Result<Answer, Rejection> {
+        let expect = Expect::Anything;
+        self.command(Command::Rollout(RolloutCommand {
+            job: by_name(name),
+            expect,
+            rollout: None,
+            verb,
+        }))
+    }
+
+    /// Every live execution of a job, successors included, by task and age.
+    pub fn all_live(&self, name: &str) -> Vec<Execution> {
+        let job = self.job(name);
+        self.state
+            .all_tasks_of(job.uid)
+            .flat_map(|task| self.state.executions_of(task))
+            .filter(|e| e.is_live())
+            .cloned()
+            .collect()
     }
 
     /// Law 3 and 4: the journal alone gives the same state, byte for byte.

@@ -112,6 +112,31 @@ pub enum Amount {
     Percent(u32),
 }
 
+impl Amount {
+    /// So many of `count`; a part counts as none.
+    #[must_use]
+    pub fn rounded_down(self, count: u32) -> u32 {
+        match self {
+            Self::Tasks(tasks) => tasks,
+            Self::Percent(percent) => part(percent, count, 0),
+        }
+    }
+
+    /// So many of `count`; a part counts as a whole.
+    #[must_use]
+    pub fn rounded_up(self, count: u32) -> u32 {
+        match self {
+            Self::Tasks(tasks) => tasks,
+            Self::Percent(percent) => part(percent, count, 99),
+        }
+    }
+}
+
+fn part(percent: u32, count: u32, round: u64) -> u32 {
+    let hundredths = u64::from(percent) * u64::from(count) + round;
+    u32::try_from(hundredths / 100).unwrap_or(u32::MAX)
+}
+
 impl fmt::Display for Amount {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

@@ -9,7 +9,13 @@ use draft::face;
 pub(super) use run::check_parallel;
 pub(super) use validate::message as check_message;
 
-use super::{Decided, job::check_expect, namespace::must_exist, version};
+use super::{
+    Decided,
+    job::check_expect,
+    namespace::must_exist,
+    rollout::{self, Begin},
+    version,
+};
 use crate::{
     Answer, Force, Principal, Rejection, State, SubmitAnswer, SubmitOutcome,
     answer::Change,
@@ -17,13 +23,13 @@ use crate::{
     diff::changes,
     fact::FactKind,
     limits,
-    state::{Job, RunState, Version},
+    state::{Job, RolloutCause, RunState, Version},
 };
 use alloc::{boxed::Box, format, string::String, vec::Vec};
 use draft::Draft;
 use pliant_types::{
-    Effective, Incarnation, JobUid, Kind, Revision, Time, Version as VersionNumber, codes::Code,
-    tag::VersionRef,
+    Effective, Incarnation, JobUid, Kind, Revision, RolloutId, Time, Version as VersionNumber,
+    codes::Code, tag::VersionRef,
 };
 
 pub(super) fn decide(
@@ -38,12 +44,12 @@ pub(super) fn decide(
     let draft = Draft::new(submit, author, now);
     let Some(job) = job else {
         check_expect(None, submit.expect)?;
-        return create(state, submit, draft);
+        return create(state, submit, draft, now);
     };
     let existing = Existing::new(state, job)?;
     check_expect(Some(job), submit.expect)
         .map_err(|refusal| with_difference(refusal, &draft, existing))?;
-    resubmit(state, draft, existing, submit.force)
+    resubmit(state, draft, existing, (submit.force, RolloutCause::Updated, now))
 }
 
 /// A job and its current version.
@@ -96,7 +102,7 @@ pub(super) fn rollback(
             .or_else(|_| version::resolve(state, job, &VersionRef::Previous))?,
     };
     let draft = Draft::copy(target, author, asked.message.clone(), now);
-    let mut decided = resubmit(state, draft, existing, Force::No)?;
+    let mut decided = resubmit(state, draft, existing, (Force::No, RolloutCause::Rollback, now))?;
     if let Answer::Submitted(answer) = &mut decided.answer {
         let number = target.record.number;
         let words = match answer.outcome {
@@ -113,7 +119,7 @@ pub(super) fn rollback(
     Ok(decided)
 }
 
-fn create(state: &State, submit: &Submit, draft: Draft) -> Result<Decided, Rejection> {
+fn create(state: &State, submit: &Submit, draft: Draft, now: Time) -> Result<Decided, Rejection> {
     if state.jobs.len() >= limits::JOBS {
         let message = format!("a cluster has at most {} jobs", limits::JOBS);
         return Err(Rejection::new(Code::TooLarge, message));
@@ -122,6 +128,13 @@ fn create(state: &State, submit: &Submit, draft: Draft) -> Result<Decided, Rejec
     let effective = draft.effective();
     let kind = effective.kind();
     let record = draft.finish(VersionNumber::FIRST, Force::No);
+    let begin = Begin {
+        incarnation: Incarnation::FIRST,
+        version: VersionNumber::FIRST,
+        cause: RolloutCause::Created,
+        from: None,
+        undoes: None,
+    };
     let facts = Vec::from([
         FactKind::JobCreated {
             job: uid,
@@ -137,6 +150,7 @@ fn create(state: &State, submit: &Submit, draft: Draft) -> Result<Decided, Rejec
             size: first_size(&effective),
             beside: false,
         },
+        rollout::started(state, uid, &effective, (begin, now)),
     ]);
     let answer = SubmitAnswer {
         outcome: SubmitOutcome::Created,
@@ -146,8 +160,17 @@ fn create(state: &State, submit: &Submit, draft: Draft) -> Result<Decided, Rejec
         revision: super::revision_after(state, &facts, Revision::new(0)),
         changes: Vec::new(),
         warnings: Vec::new(),
+        rollout: begun(&facts),
     };
     Ok(Decided { facts, answer: Answer::Submitted(answer) })
+}
+
+/// The rollout that a decision begins.
+fn begun(facts: &[FactKind]) -> Option<RolloutId> {
+    facts.iter().find_map(|fact| match fact {
+        FactKind::RolloutStarted { rollout, .. } => Some(rollout.id),
+        _ => None,
+    })
 }
 
 /// The size with which a run of a version begins; daemon and ops follow the hosts.
@@ -159,7 +182,7 @@ fn resubmit(
     state: &State,
     draft: Draft,
     existing: Existing<'_>,
-    force: Force,
+    (force, cause, now): (Force, RolloutCause, Time),
 ) -> Result<Decided, Rejection> {
     let Existing { job, current } = existing;
     let kind = draft.effective().kind();
@@ -169,19 +192,18 @@ fn resubmit(
             .hint(format!("`pliant delete {}` first, or use another name", job.name)));
     }
     if force == Force::No && draft.equals(current) {
-        return Ok(unchanged(state, existing));
+        return Ok(unchanged(state, existing, now));
     }
-    update(state, draft, existing, force)
+    update(state, draft, existing, (force, cause, now))
 }
 
-fn unchanged(state: &State, Existing { job, .. }: Existing<'_>) -> Decided {
+fn unchanged(state: &State, Existing { job, current }: Existing<'_>, now: Time) -> Decided {
     let mut answer = answer_of(job, SubmitOutcome::Unchanged);
     let mut facts = Vec::new();
     match state.run_state(job) {
         RunState::Stopped | RunState::Stopping => {
             answer.outcome = SubmitOutcome::Started;
-            facts.push(FactKind::JobWanted { job: job.uid, wanted: crate::state::Wanted::Running });
-            answer.revision = super::revision_after(state, &facts, job.spec_revision);
+            facts = super::job::started(state, job, now);
         }
         word @ (RunState::Completed | RunState::Failed) => answer.warnings.push(format!(
             "job {} is {} and its spec is unchanged; `pliant job rerun {}` runs it again, \
@@ -190,8 +212,21 @@ fn unchanged(state: &State, Existing { job, .. }: Existing<'_>) -> Decided {
             word.as_str(),
             job.name
         )),
+        RunState::Pending | RunState::Running if run::lies_failed(state, job) => {
+            answer.outcome = SubmitOutcome::Started;
+            let begin = Begin {
+                incarnation: job.incarnation,
+                version: job.current,
+                cause: RolloutCause::Started,
+                from: None,
+                undoes: None,
+            };
+            facts = rollout::begin(state, job, &current.effective, (begin, now));
+        }
         RunState::Pending | RunState::Running => {}
     }
+    answer.rollout = begun(&facts);
+    answer.revision = super::revision_after(state, &facts, job.spec_revision);
     Decided { facts, answer: Answer::Submitted(answer) }
 }
 
@@ -204,6 +239,7 @@ fn answer_of(job: &Job, outcome: SubmitOutcome) -> SubmitAnswer {
         revision: job.spec_revision,
         changes: Vec::new(),
         warnings: Vec::new(),
+        rollout: None,
     }
 }
 
@@ -211,7 +247,7 @@ fn update(
     state: &State,
     draft: Draft,
     existing: Existing<'_>,
-    force: Force,
+    (force, cause, now): (Force, RolloutCause, Time),
 ) -> Result<Decided, Rejection> {
     let Existing { job, .. } = existing;
     let list = difference(&draft, existing);
@@ -226,7 +262,8 @@ fn update(
     answer.previous_version = Some(job.current);
     warn_failed(state, job, record.template_hash, &mut answer.warnings);
     warn_size(&list, job, &effective, &mut answer.warnings);
-    let facts = update_facts(state, existing, &effective, record)?;
+    let facts = update_facts(state, existing, &effective, (record, cause, now))?;
+    answer.rollout = begun(&facts);
     answer.revision = super::revision_after(state, &facts, job.spec_revision);
     answer.changes = list;
     Ok(Decided { facts, answer: Answer::Submitted(answer) })
@@ -236,11 +273,11 @@ fn update_facts(
     state: &State,
     existing: Existing<'_>,
     effective: &Effective,
-    record: Box<crate::state::VersionRecord>,
+    (record, cause, now): (Box<crate::state::VersionRecord>, RolloutCause, Time),
 ) -> Result<Vec<FactKind>, Rejection> {
     let job = existing.job;
     let (number, hash) = (record.number, record.template_hash);
-    let runs = run::follow(state, existing, effective, &record)?;
+    let runs = run::follow(state, existing, effective, (&record, cause, now))?;
     let mut facts = Vec::from([FactKind::VersionAdded { job: job.uid, record }]);
     let proven = proven_copy(state, job, hash);
     if proven {
