@@ -62,4 +62,6 @@ fn is_news(execution: &Execution, seen: &Observation) -> bool {
         || execution.ports != seen.ports
         || execution.exit != seen.exit
         || execution.results != seen.results
+        || execution.refused != seen.refused
+        || seen.version.is_some_and(|version| execution.obeys != Some(version))
 }
