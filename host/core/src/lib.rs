@@ -7,6 +7,7 @@
 
 extern crate alloc;
 
+mod about;
 mod answer;
 mod apply;
 mod assignment;

@@ -4,8 +4,8 @@ mod common;
 
 use common::{World, by_name, facts_in, keyed, observation, of_kind, service, submission};
 use pliant_core::{
-    Answer, Command, Engine, Expect, Rejection, ReplyTag, ReportHost, Request, StartTerm, State,
-    StopJob, check, decode_snapshot, encode_snapshot, plan,
+    Answer, Command, Engine, Expect, Rejection, ReplyTag, ReportHost, Request, RolloutVerb,
+    StartTerm, State, StopJob, check, decode_snapshot, encode_snapshot, plan,
 };
 use pliant_types::{
     Epoch, ExitReason, ExitStatus, HostId, Millis, Phase,
@@ -42,10 +42,10 @@ fn ops() -> impl Strategy<Value = Vec<Op>> {
         2 => (0u8..4, 0u8..3).prop_map(|(host, stage)| Op::Silent { host, stage }),
         1 => (0u8..4).prop_map(Op::Seen),
         1 => (0u8..4, 0u8..3).prop_map(|(host, mode)| Op::Mode { host, mode }),
-        12 => (any::<u16>(), 0u8..6).prop_map(|(pick, phase)| Op::Report { pick, phase }),
+        14 => (any::<u16>(), 0u8..8).prop_map(|(pick, phase)| Op::Report { pick, phase }),
         2 => (0u32..400_000).prop_map(Op::Later),
         8 => Just(Op::Tick),
-        4 => (0u8..4, 0u8..6, 0u8..8).prop_map(|(job, verb, arg)| Op::Verb { job, verb, arg }),
+        5 => (0u8..4, 0u8..10, 0u8..8).prop_map(|(job, verb, arg)| Op::Verb { job, verb, arg }),
     ];
     prop::collection::vec(op, 1..80)
 }
@@ -66,8 +66,19 @@ fn spec(job: u8, shape: u8) -> String {
     };
     let env = shape >> 7;
     let resubmit = ["replace", "finish-first", "parallel", "reject"][usize::from(shape >> 2) % 4];
+    let update = match (job % 4, shape % 8) {
+        (1 | 3, _) | (_, 0 | 1) => String::new(),
+        (_, 2) => r#","update":{"maxUnavailable":1}"#.into(),
+        (_, 3) => r#","update":{"canary":1}"#.into(),
+        (0, 4) if shape & 0x40 == 0 => r#","update":{"strategy":"blue-green"}"#.into(),
+        (_, 5) => r#","update":{"strategy":"recreate"}"#.into(),
+        (_, 6) => r#","update":{"maxParallel":3,"maxSurge":"50%","maxFailures":1}"#.into(),
+        _ => r#","update":{"order":"stop-first","autoRollback":false}"#.into(),
+    };
+    let memory = if shape & 0x08 == 0 { 64 } else { 96 };
     format!(
-        r#"{{"kind":"{kind}",{count}{}{span}{port}{mode},"onResubmit":"{resubmit}","env":{{"A":"{env}"}}}}"#,
+        r#"{{"kind":"{kind}",{count}{}{span}{port}{mode}{update},"onResubmit":"{resubmit}",
+            "resources":{{"memory":"{memory}Mi"}},"env":{{"A":"{env}"}}}}"#,
         common::WASM
     )
 }
@@ -126,6 +137,10 @@ fn verbs(world: &mut World, name: &str, verb: u8, arg: u8) -> Result<Answer, Rej
         2 => world.rerun(name),
         3 => world.scale(name, pliant_core::ScaleTo::By(i32::from(arg) - 3)),
         4 => world.stop_version(name, u32::from(arg)),
+        6 => world.verb(name, RolloutVerb::Pause),
+        7 => world.verb(name, RolloutVerb::Resume),
+        8 => world.verb(name, RolloutVerb::Promote),
+        9 => world.verb(name, RolloutVerb::Abort),
         _ => {
             let mut submit = submission(name, &spec(name.as_bytes()[4] - b'0', arg));
             submit.force = pliant_core::Force::Yes;
@@ -142,7 +157,19 @@ fn report(world: &mut World, pick: u16, phase: u8) -> Result<Answer, Rejection> 
     let Some(host) = world.state.hosts.get(&execution.host).cloned() else {
         return Ok(Answer::Done);
     };
+    let mut said = None;
     let (phase, exit) = match phase {
+        6 | 7 => {
+            let mut seen = observation(execution, Phase::Running, None);
+            if phase == 6 {
+                seen.health = pliant_types::Health::Unhealthy;
+            } else {
+                seen.version = Some(execution.runs());
+                seen.refused = Some(execution.version);
+            }
+            said = Some(seen);
+            (Phase::Running, None)
+        }
         0 => (Phase::Preparing, None),
         1 | 2 => (Phase::Running, None),
         3 => (Phase::Completed, Some(ExitStatus::exited(0))),
@@ -154,7 +181,7 @@ fn report(world: &mut World, pick: u16, phase: u8) -> Result<Answer, Rejection> 
         fence: host.fence,
         epoch: Epoch::FIRST,
         generation: host.generation,
-        observations: vec![observation(execution, phase, exit)],
+        observations: vec![said.unwrap_or_else(|| observation(execution, phase, exit))],
     };
     world.command(Command::Report(ReportHost { host: host.id, report }))
 }
@@ -190,7 +217,7 @@ fn every_wait_has_a_reason(world: &World) {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 192, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 400, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
     fn laws_1_3_4_5_6_7_10_11_under_random_commands(ops in ops()) {

@@ -4,6 +4,7 @@
 
 mod grants;
 mod shape;
+mod update;
 
 use crate::spec::{JobSpec, WrittenMap};
 use alloc::{string::String, vec::Vec};
@@ -68,6 +69,7 @@ impl Problems {
 pub fn spec(spec: &JobSpec) -> Vec<SpecProblem> {
     let mut problems = Problems::default();
     shape::check(spec, &mut problems);
+    update::check(spec, &mut problems);
     grants::check(spec, &mut problems);
     problems.0
 }

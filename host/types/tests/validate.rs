@@ -59,18 +59,43 @@ fn daemon_and_ops_take_no_count_and_no_span() {
 }
 
 #[test]
+fn shapes_of_a_rollout_that_do_not_go_together() {
+    check(
+        r#"{"kind":"service","engine":{"wasm":{"component":"oci://r/x:1"}},
+            "onHostLoss":{"mode":"exclusive"},
+            "update":{"canary":1,"strategy":"blue-green","order":"start-first","maxParallel":0,
+                      "maxSurge":"150%","bake":"8d","progressDeadline":"5s"}}"#,
+        &expect_test::expect![[r#"
+            /spec/update/maxParallel with 0 tasks at once nothing would ever move -> use 1 or more
+            /spec/update/maxSurge a percentage is 0% to 100% -> use 100% or less
+            /spec/update/bake at most 7 days -> use a shorter time
+            /spec/update/progressDeadline a task must be healthy for minHealthyTime within this time -> make it longer than minHealthyTime
+            /spec/update/canary canaries belong to the strategy rolling, not blue-green -> leave canary or strategy out
+            /spec/update/strategy an exclusive task may not run beside its successor -> use rolling or recreate
+            /spec/update/order an exclusive task may not run beside its successor -> use auto or stop-first
+        "#]],
+    );
+    check(
+        r#"{"kind":"batch","engine":{"wasm":{"component":"oci://r/x:1"}},"update":{"canary":2}}"#,
+        &expect_test::expect![[r#"
+            /spec/update a batch or ops job starts a new run instead of moving its tasks -> use onResubmit, and leave strategy and canary out
+        "#]],
+    );
+}
+
+#[test]
 fn what_is_not_carried_out_is_refused_by_name() {
     check(
         r#"{"kind":"service","engine":{"container":{"image":"x"}},"elastic":{"min":3,"max":2},
             "health":{"readiness":{"http":{"path":"/"}}},"service":{"route":{"host":"a"}},
-            "update":{"canary":1},"capabilities":{"peers":true}}"#,
+            "update":{"swap":"require"},"capabilities":{"peers":true}}"#,
         &expect_test::expect![[r#"
             /spec/engine/container the container engine is not carried out by this release -> leave it out
             /spec/elastic/min min is larger than max -> exchange the two
             /spec/elastic elastic sizing is not carried out by this release -> leave it out
             /spec/health/readiness a probe is not carried out by this release -> leave it out
             /spec/service/route a route is not carried out by this release -> leave it out
-            /spec/update/canary a canary is not carried out by this release -> leave it out
+            /spec/update/swap a hot swap is not carried out by this release -> leave it out
             /spec/capabilities/peers connections between tasks is not carried out by this release -> leave it out
         "#]],
     );

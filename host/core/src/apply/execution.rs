@@ -18,8 +18,9 @@ pub(super) fn apply(state: &mut State, fact: &Fact) {
         FactKind::ExecutionPlaced { .. } => place(state, fact),
         FactKind::ExecutionRelabelled { execution, version } => {
             change(state, *execution, |e| {
-                if e.obeys == Some(e.version) {
-                    e.obeys = Some(*version);
+                let before = Some(e.version);
+                for named in [&mut e.obeys, &mut e.refused, &mut e.cannot] {
+                    *named = if *named == before { Some(*version) } else { *named };
                 }
                 e.version = *version;
             });

@@ -3,10 +3,7 @@
 //! Not the moves between versions: those are the rollouts' (`rollout`).
 
 use super::Planner;
-use crate::{
-    fact::FactKind,
-    state::{Execution, Job, StopCause, Task, TaskKey},
-};
+use crate::state::{Execution, Job, StopCause, Task, TaskKey};
 use alloc::vec::Vec;
 use pliant_types::{ExecutionId, Millis, Version as VersionNumber};
 
@@ -17,8 +14,6 @@ pub(super) struct Buckets {
     pub(super) stop: Vec<(ExecutionId, StopCause, Millis)>,
     /// Executions of an older version of equal template.
     pub(super) relabel: Vec<(ExecutionId, VersionNumber)>,
-    /// Executions whose host has done, or refused, a change in place.
-    pub(super) settle: Vec<FactKind>,
     /// Tasks without an execution, by job and number.
     pub(super) place: Vec<TaskKey>,
     /// Tasks that the job no longer has.
@@ -60,36 +55,15 @@ fn sort_live(
         return;
     }
     if state.active_rollout(job.uid, task.key.incarnation).is_none() {
-        let beside = asked.iter().skip(1);
+        let serving = asked.iter().find(|e| e.is_ready()).or(asked.first()).map(|e| e.id);
+        let beside = asked.iter().filter(|e| Some(e.id) != serving);
         buckets.stop.extend(beside.map(|e| (e.id, StopCause::RolloutEnded, kill(e))));
     }
     for execution in asked {
-        if let Some(fact) = settled(planner, execution) {
-            buckets.settle.push(fact);
-        } else if let Some(version) = state.relabel_of(task.key, execution) {
+        if !state.must_revert(execution)
+            && let Some(version) = state.relabel_of(task.key, execution)
+        {
             buckets.relabel.push((execution.id, version));
         }
     }
-}
-
-/// What follows when a host has answered a change in place: a refused one is taken back, the rest of
-/// a smaller one is released.
-fn settled(planner: &Planner, execution: &Execution) -> Option<FactKind> {
-    let state = &planner.state;
-    let job = execution.task.job;
-    if state.must_revert(execution) {
-        let version = execution.runs();
-        let effective = &state.version(job, version)?.effective;
-        let (cpu, memory) = (effective.cpu(), effective.memory());
-        let (execution, in_place) = (execution.id, execution.in_place);
-        return Some(FactKind::ExecutionChanged { execution, version, in_place, cpu, memory });
-    }
-    state.holds_too_much(execution).then(|| {
-        let own = state.version(job, execution.version);
-        FactKind::ExecutionResized {
-            execution: execution.id,
-            cpu: own.map_or(execution.cpu, |version| version.effective.cpu()),
-            memory: own.map_or(execution.memory, |version| version.effective.memory()),
-        }
-    })
 }

@@ -48,6 +48,7 @@ pub fn plan(state: &State, now: Time) -> Plan {
     judge::ended_executions(&mut planner);
     finish::jobs(&mut planner);
     members::follow_hosts(&mut planner);
+    settle::answered_changes(&mut planner);
     rollout::go_on(&mut planner);
     let buckets = bucket::sort(&planner);
     let waiting = buckets.place.clone();

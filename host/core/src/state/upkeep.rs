@@ -156,12 +156,20 @@ impl State {
             })
     }
 
-    /// The version of equal template that an execution counts as from now on.
+    /// The version of equal template that an execution counts as from now on; an exclusive one only
+    /// when nothing is left beside it.
     pub(crate) fn relabel_of(&self, task: TaskKey, execution: &Execution) -> Option<VersionNumber> {
         let job = self.jobs.get(&task.job)?;
         let target = self.target_version(job, task.incarnation)?;
         let number = target.record.number;
         let own = VersionKey { job: task.job, version: execution.version };
+        let alone = || {
+            let task = self.tasks.get(&task);
+            task.is_none_or(|t| self.executions_of(t).filter(|e| e.is_live()).count() < 2)
+        };
+        if target.effective.exclusive() && !alone() {
+            return None;
+        }
         let equal = number != execution.version
             && self.versions.get(&own)?.record.template_hash == target.record.template_hash;
         equal.then_some(number)

@@ -2,6 +2,8 @@
 #![allow(dead_code, unreachable_pub, reason = "each test target uses a part")]
 #![allow(clippy::panic, reason = "a broken law ends the test")]
 
+pub mod invariants;
+
 use pliant_core::{
     Answer, Command, Decision, DeleteJob, Engine, Expect, Fact, FactKind, Force, HostSilent,
     IdempotencyKey, JobRef, NamespaceCommand, Plan, Principal, RegisterHost, Rejection, ReportHost,
@@ -48,6 +50,7 @@ impl World {
         assert_eq!(self.state.hash(), before, "law 1: deciding changes nothing");
         let decided = decided?;
         let made = !decided.facts.is_empty();
+        let before = self.state.clone();
         if made {
             let revision = self.state.revision().get();
             for kind in &decided.facts {
@@ -55,6 +58,9 @@ impl World {
             }
             assert_eq!(self.state.revision().get(), revision + decided.facts.len() as u64);
             assert_eq!(check(&self.state), [], "law 6 after {}", request.command.word());
+            if request.command == Command::Tick {
+                invariants::hold(&before, &decided.facts, &self.state);
+            }
             let decision = Decision { now: self.now, request, facts: decided.facts };
             self.journal.push(encode_batch(&[decision], self.state.hash()));
         }
@@ -248,8 +254,30 @@ impl World {
     /// The host of an execution reports it.
     pub fn report(&mut self, id: ExecutionId, phase: Phase, exit: Option<ExitStatus>) {
         let execution = self.state.executions.get(&id).expect("known").clone();
+        self.observe(observation(&execution, phase, exit));
+    }
+
+    /// The host of an execution refuses its change in place.
+    pub fn refuse(&mut self, id: ExecutionId) {
+        let execution = self.state.executions.get(&id).expect("known").clone();
+        let mut observation = observation(&execution, Phase::Running, None);
+        observation.version = Some(execution.runs());
+        observation.refused = Some(execution.version);
+        self.observe(observation);
+    }
+
+    /// A probe of an execution says no.
+    pub fn unhealthy(&mut self, id: ExecutionId) {
+        let execution = self.state.executions.get(&id).expect("known").clone();
+        let mut observation = observation(&execution, Phase::Running, None);
+        observation.health = Health::Unhealthy;
+        self.observe(observation);
+    }
+
+    /// The host of an execution says this of it.
+    pub fn observe(&mut self, observation: Observation) {
+        let execution = self.state.executions.get(&observation.execution).expect("known").clone();
         let host = self.state.hosts.get(&execution.host).expect("known").clone();
-        let observation = observation(&execution, phase, exit);
         let report = Report {
             boot: host.description.boot.clone(),
             fence: host.fence,

@@ -4,10 +4,7 @@ use super::{MAX_COUNT, MAX_ENTRIES, MAX_KEY_BYTES, MAX_VALUE_BYTES, Problems, po
 use crate::{
     duration::Millis,
     quantity::{Cpu, Memory},
-    spec::{
-        Engine, Isolation, JobSpec, LossPolicy, OnHostChange, Order, RolloutStrategy, Source, Span,
-        Swap, WrittenMap,
-    },
+    spec::{Engine, Isolation, JobSpec, LossPolicy, OnHostChange, Source, Span, Swap, WrittenMap},
 };
 use alloc::format;
 
@@ -240,15 +237,6 @@ fn check_not_offered(spec: &JobSpec, problems: &mut Problems) {
         problems.not_offered("/spec/onHostChange", "onHostChange: move");
     }
     let Some(update) = &spec.update else { return };
-    if update.canary.is_some_and(|count| count > 0) {
-        problems.not_offered("/spec/update/canary", "a canary");
-    }
-    if update.strategy.is_some_and(|strategy| strategy != RolloutStrategy::Rolling) {
-        problems.not_offered("/spec/update/strategy", "a strategy other than rolling");
-    }
-    if update.order == Some(Order::StartFirst) {
-        problems.not_offered("/spec/update/order", "start-first");
-    }
     if update.swap == Some(Swap::Require) {
         problems.not_offered("/spec/update/swap", "a hot swap");
     }

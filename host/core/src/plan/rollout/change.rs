@@ -262,8 +262,12 @@ impl<'a> Mover<'a> {
         old: &Execution,
     ) -> Result<Vec<FactKind>, NoSuccessor> {
         let never = |words: String| NoSuccessor::Never((WaitCode::ReplaceTurn, words, None));
-        let own = self.view.state.version(self.view.job.uid, old.runs());
-        if self.view.target.effective.exclusive() || own.is_some_and(|v| v.effective.exclusive()) {
+        let exclusive = |version| {
+            let own = self.view.state.version(self.view.job.uid, version);
+            own.is_some_and(|version| version.effective.exclusive())
+        };
+        let target = self.view.target.record.number;
+        if [target, old.version, old.runs()].into_iter().any(exclusive) {
             return Err(never("it is exclusive, so no successor may run beside it".into()));
         }
         if !budget.surges {

@@ -183,6 +183,10 @@ fn hold(view: &View<'_>, task: &TaskView<'_>, budget: &Budget) -> Option<Reason>
         let words = "it was just placed again at its own version".into();
         return Some((WaitCode::ReplaceTurn, words, None));
     }
+    if view.target.effective.exclusive() && task.live > 1 {
+        let words = "it becomes exclusive when what runs beside it has ended".into();
+        return Some((WaitCode::StopUnconfirmed, words, None));
+    }
     if let Some(at) = task.task.retry_at.filter(|at| *at > view.now) {
         let words = format!("it failed {} times in a row", task.task.failures);
         return Some((WaitCode::BackOff, words, Some(at)));

@@ -64,7 +64,8 @@ fn failure(planner: &mut Planner, view: &View<'_>) -> Option<Vec<FactKind>> {
             late.host,
             effective.healthy_deadline()
         );
-        if progress.failures + 1 > effective.max_failures() {
+        // One that still serves what it was is not stopped for what it did not become.
+        if progress.failures + 1 > effective.max_failures() || late.is_ready() {
             return fail(RolloutReason::HealthyDeadline, words);
         }
         return Some(give_up(view, late, words));

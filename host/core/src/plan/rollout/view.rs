@@ -191,7 +191,10 @@ impl<'a> View<'a> {
             let changes = crate::decide::differences(own, self.target);
             changes.iter().map(|change| change.class).max().unwrap_or(ChangeClass::Metadata)
         });
+        let equal = self.state.equal_templates(self.job.uid, version, self.target.record.number);
         let class = match strongest {
+            // What was asked of it was not done yet, and need not be any more.
+            Some(_) if equal => ChangeClass::Resize,
             None => ChangeClass::Replace,
             Some(class) if class >= ChangeClass::Resize => class,
             // A forced version: nothing differs and every task changes all the same.
