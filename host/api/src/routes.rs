@@ -66,6 +66,14 @@ paths! {
     JOB_RERUN = "/v1/namespaces/{namespace}/jobs/{job}/rerun", job_rerun(namespace: &Namespace, job: &JobRef);
     /// POST: go back to a version that it had.
     JOB_ROLLBACK = "/v1/namespaces/{namespace}/jobs/{job}/rollback", job_rollback(namespace: &Namespace, job: &JobRef);
+    /// Its rollouts.
+    JOB_ROLLOUTS = "/v1/namespaces/{namespace}/jobs/{job}/rollouts", job_rollouts(namespace: &Namespace, job: &JobRef);
+    /// One rollout, by its id or as `newest`.
+    JOB_ROLLOUT = "/v1/namespaces/{namespace}/jobs/{job}/rollouts/{rollout}", job_rollout(namespace: &Namespace, job: &JobRef, rollout: &str);
+    /// POST: pause, resume, promote or abort it.
+    JOB_ROLLOUT_VERB = "/v1/namespaces/{namespace}/jobs/{job}/rollouts/{rollout}/{verb}", job_rollout_verb(namespace: &Namespace, job: &JobRef, rollout: &str, verb: &str);
+    /// Its ready tasks.
+    JOB_ENDPOINTS = "/v1/namespaces/{namespace}/jobs/{job}/endpoints", job_endpoints(namespace: &Namespace, job: &JobRef);
     /// One tag: PUT gives it to a version, DELETE takes it away.
     JOB_TAG = "/v1/namespaces/{namespace}/jobs/{job}/tags/{tag}", job_tag(namespace: &Namespace, job: &JobRef, tag: &Tag);
     /// What differs between two versions.

@@ -1,10 +1,13 @@
 //! The command line: every command, flag and default. Says nothing of what they do.
 
 mod job;
+mod rollout;
 
 pub(crate) use job::{
     Diff, Job, Plan, Results, Rollback, Scale, ScaleTo, Show, Stop, Tag, Verb, WaitFlags,
 };
+
+pub(crate) use rollout::{Rollout, RolloutStatus, RolloutVerb};
 
 use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum};
 use pliant_types::{Digest, Namespace};
@@ -21,8 +24,8 @@ pub(crate) struct Args {
 }
 
 const EXIT_CODES: &str = "Exit codes: 0 done or nothing to do; 1 internal; 2 usage; 3 invalid input; 4 not found; \
-5 conflict; 6 not allowed; 7 no controller; 8 cannot be placed by the end of the wait; 9 a task failed while it was \
-waited for; 10 job ended without success; 11 wait timed out, work goes on; 130 interrupted, work goes on. `plan --detailed-exitcode`: 0 no change, 20 changes, \
+5 conflict; 6 not allowed; 7 no controller; 8 cannot be placed by the end of the wait; 9 rollout \
+failed, also when it was rolled back; 10 job ended without success; 11 wait timed out, work goes on; 130 interrupted, work goes on. `plan --detailed-exitcode`: 0 no change, 20 changes, \
 21 changes that touch running tasks.";
 
 /// Flags of every command.
@@ -72,6 +75,9 @@ pub(crate) enum Command {
     Run(Run),
     /// Go back to a version that the job had, as a new version.
     Rollback(Rollback),
+    /// Rollouts: health-gated moves of a job between versions.
+    #[command(subcommand)]
+    Rollout(Rollout),
     /// Give a job another number of tasks; makes no version.
     Scale(Scale),
     /// List jobs.
@@ -191,8 +197,18 @@ pub(crate) struct Run {
     /// Why, kept with the version.
     #[arg(short, long)]
     pub(crate) message: Option<String>,
+    /// What to wait for: every task healthy, or the version proven; of batch and ops jobs, the end.
+    #[arg(long = "wait", value_enum, default_value = "healthy")]
+    pub(crate) until: Until,
     #[command(flatten)]
     pub(crate) wait: WaitFlags,
+}
+
+/// What `run` waits for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Until {
+    Healthy,
+    Done,
 }
 
 #[derive(Debug, ClapArgs)]

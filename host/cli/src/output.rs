@@ -99,9 +99,10 @@ pub(crate) fn ago(at: Timestamp) -> String {
 /// A state as a glyph and a word, never by colour alone.
 pub(crate) fn state(word: &str) -> String {
     let glyph = match word {
-        "running" | "up" | "completed" => "✓",
+        "running" | "up" | "completed" | "successful" => "✓",
         "failed" | "lost" => "✗",
-        "pending" | "placed" | "preparing" | "suspect" | "unreachable" | "rejoining" => "…",
+        "pending" | "placed" | "preparing" | "progressing" | "verifying" => "…",
+        "awaiting-promotion" | "suspect" | "unreachable" | "rejoining" => "…",
         "stopping" => "↓",
         _ => "·",
     };

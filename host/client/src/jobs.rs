@@ -1,14 +1,15 @@
 //! Calls about jobs and executions.
 
 use pliant_api::body::{
-    DiffQuery, DiffView, EventView, ExecutionView, JobSummary, JobView, LogLine, LogQuery,
-    NamespaceView, Page, PageQuery, ResultsView, RollbackBody, RunQuery, ScaleBody, StopQuery,
-    SubmitAnswer, SubmitQuery, TagBody, VerbAnswer, VersionView, WatchEvent, WatchQuery, WhyView,
+    DiffQuery, DiffView, EndpointsView, EventView, ExecutionView, JobSummary, JobView, LogLine,
+    LogQuery, NamespaceView, Page, PageQuery, ResultsView, RollbackBody, RolloutView, RunQuery,
+    ScaleBody, StopQuery, SubmitAnswer, SubmitQuery, TagBody, VerbAnswer, VersionView, WatchEvent,
+    WatchQuery, WhyView,
 };
 use pliant_api::headers;
 use pliant_api::parse::Format;
 use pliant_api::routes::{self, JobRef};
-use pliant_types::{ExecutionId, Namespace, Revision, Tag, Version, VersionRef};
+use pliant_types::{ExecutionId, Namespace, Revision, RolloutId, Tag, Version, VersionRef};
 use reqwest::Method;
 
 use crate::call::{Call, Repeat};
@@ -48,6 +49,11 @@ pub enum Verb {
     Scale(ScaleBody),
     /// Run a batch or ops job again.
     Rerun,
+}
+
+/// How a rollout is named in a path.
+fn rollout_text(rollout: Option<RolloutId>) -> String {
+    rollout.map_or_else(|| "newest".to_owned(), |id| id.to_string())
 }
 
 impl Client {
@@ -121,6 +127,64 @@ impl Client {
             call = call.header("if-match", &headers::etag(revision));
         }
         self.answer(&call).await
+    }
+
+    /// Rollouts of a job, newest first.
+    ///
+    /// # Errors
+    /// Any [`ClientError`].
+    pub async fn rollouts(
+        &self,
+        namespace: &Namespace,
+        job: &JobRef,
+    ) -> Result<Page<RolloutView>, ClientError> {
+        self.answer(&Call::get(routes::job_rollouts(namespace, job))).await
+    }
+
+    /// One rollout of a job, or the newest.
+    ///
+    /// # Errors
+    /// Any [`ClientError`].
+    pub async fn rollout(
+        &self,
+        namespace: &Namespace,
+        job: &JobRef,
+        rollout: Option<RolloutId>,
+    ) -> Result<RolloutView, ClientError> {
+        let id = rollout_text(rollout);
+        self.answer(&Call::get(routes::job_rollout(namespace, job, &id))).await
+    }
+
+    /// Pauses, resumes, promotes or aborts a rollout, or the one under way.
+    ///
+    /// # Errors
+    /// Any [`ClientError`].
+    pub async fn act_on_rollout(
+        &self,
+        namespace: &Namespace,
+        job: &JobRef,
+        (rollout, verb): (Option<RolloutId>, &str),
+        expect: Option<Revision>,
+    ) -> Result<VerbAnswer, ClientError> {
+        let path = routes::job_rollout_verb(namespace, job, &rollout_text(rollout), verb);
+        let mut call =
+            Call::new(Method::POST, path, Repeat::Never).keyed(&IdempotencyKey::random());
+        if let Some(revision) = expect {
+            call = call.header("if-match", &headers::etag(revision));
+        }
+        self.answer(&call).await
+    }
+
+    /// The ready tasks of a job.
+    ///
+    /// # Errors
+    /// Any [`ClientError`].
+    pub async fn endpoints(
+        &self,
+        namespace: &Namespace,
+        job: &JobRef,
+    ) -> Result<EndpointsView, ClientError> {
+        self.answer(&Call::get(routes::job_endpoints(namespace, job))).await
     }
 
     /// Gives a version a tag (`Some`), or takes the tag away.

@@ -46,7 +46,7 @@ fn assigned(state: &State, execution: &Execution) -> Option<AssignedExecution> {
         task: execution.task.number,
         version: execution.version,
         desired: execution.desired,
-        in_place: pliant_types::assignment::InPlace::Live,
+        in_place: execution.in_place,
         template: version.template.clone(),
     })
 }

@@ -9,7 +9,7 @@ use pliant_types::{
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 
-use super::{ChangeView, ExecutionView, Timestamp};
+use super::{ChangeView, ExecutionView, RolloutView, Timestamp};
 
 /// A job. What is printed of it can be submitted again and changes nothing.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
@@ -97,6 +97,9 @@ pub struct JobStatus {
     /// Addresses of ready tasks' ports.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub endpoints: Vec<String>,
+    /// The newest rollout of the newest run.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rollout: Option<RolloutView>,
     /// The version that runs when the present run is over.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<u32>)]

@@ -9,6 +9,7 @@ mod execution;
 mod host;
 mod job;
 mod journal;
+mod rollout;
 mod submit;
 mod timestamp;
 mod why;
@@ -24,6 +25,7 @@ pub use job::{
 };
 pub use journal::{JournalStats, ServerVersion};
 pub use pliant_types::ChangeClass;
+pub use rollout::{EndpointView, EndpointsView, RolloutTasks, RolloutView, RolloutWait};
 pub use submit::{
     ChangeView, PlanView, RollbackBody, ScaleBody, StepView, StopQuery, SubmitAnswer,
     SubmitOutcome, SubmitQuery, TagBody, VerbAnswer,

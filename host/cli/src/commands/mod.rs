@@ -10,6 +10,7 @@ mod logs;
 mod namespace;
 mod plan;
 mod results;
+mod rollout;
 mod rows;
 mod run;
 mod up;
@@ -59,6 +60,7 @@ async fn online(global: &crate::args::Global, command: Command) -> Result<u8, Fa
         Command::Scale(asked) | Command::Job(Job::Scale(asked)) => {
             verb::scale(&context, asked).await
         }
+        Command::Rollout(command) => rollout::rollout(&context, command).await,
         Command::Namespace(command) => namespace::namespace(&context, command).await,
         Command::Ps | Command::Job(Job::List) => job::list(&context).await,
         Command::Status { job: Some(job) } => job::status(&context, &job).await,

@@ -158,5 +158,10 @@ pub(crate) async fn run_saved(
     if run.detach {
         return Ok(DONE);
     }
-    follow::follow(context, &JobRef::Name(answer.name.clone()), &run.wait).await
+    follow::follow(
+        context,
+        &JobRef::Name(answer.name.clone()),
+        (&run.wait, super::run::goal(&answer, run.until)),
+    )
+    .await
 }

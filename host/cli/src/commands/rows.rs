@@ -3,7 +3,7 @@
 use crate::output::{Show, ago, bytes, state};
 use pliant_api::body::{
     ArtifactView, EventView, ExecutionView, HostView, JobSummary, NamespaceView, ResultsView,
-    VersionView,
+    RolloutView, VersionView,
 };
 
 impl Show for JobSummary {
@@ -30,6 +30,34 @@ impl Show for JobSummary {
     }
     fn name(&self) -> String {
         self.name.to_string()
+    }
+}
+
+impl Show for RolloutView {
+    fn header(wide: bool) -> Vec<&'static str> {
+        let plain = vec!["ROLLOUT", "STATE", "VERSION", "HEALTHY", "CAUSE", "AGE", "NOTE"];
+        if wide { [plain, vec!["RUN", "STRATEGY", "FROM"]].concat() } else { plain }
+    }
+    fn row(&self, wide: bool) -> Vec<String> {
+        let wait = self.waits.first().map(|wait| wait.message.clone());
+        let plain = vec![
+            self.id.to_string(),
+            state(&self.state),
+            self.version.to_string(),
+            format!("{}/{}", self.tasks.healthy, self.tasks.wanted),
+            self.cause.clone(),
+            ago(self.started_at),
+            self.message.clone().or(wait).unwrap_or_default(),
+        ];
+        let from = self.from.map(|from| from.to_string()).unwrap_or_default();
+        if wide {
+            [plain, vec![self.incarnation.to_string(), self.strategy.clone(), from]].concat()
+        } else {
+            plain
+        }
+    }
+    fn name(&self) -> String {
+        self.id.to_string()
     }
 }
 

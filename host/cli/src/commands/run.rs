@@ -1,7 +1,14 @@
 //! `run`: parse, upload, submit, follow; and how the answer of a submission is printed.
 
-use super::{Context, follow};
-use crate::{args::Run, fail::Failure, output};
+use super::{
+    Context,
+    follow::{self, Goal},
+};
+use crate::{
+    args::{Run, Until},
+    fail::Failure,
+    output,
+};
 use pliant_api::{
     body::{ChangeView, PlanView, SubmitAnswer, SubmitOutcome, SubmitQuery},
     parse::{Format, ParsedJob, parse, render},
@@ -76,10 +83,16 @@ pub(crate) async fn run(context: &Context<'_>, run: Run) -> Result<u8, Failure> 
             continue;
         }
         let reference = JobRef::Name(answer.name.clone());
-        let waited = follow::follow(context, &reference, &run.wait).await?;
+        let goal = goal(&answer, run.until);
+        let waited = follow::follow(context, &reference, (&run.wait, goal)).await?;
         code = code.max(waited);
     }
     Ok(code)
+}
+
+/// What is waited for after a submission or a rollback.
+pub(crate) fn goal(answer: &SubmitAnswer, until: Until) -> Goal {
+    Goal { rollout: answer.rollout, until_done: until == Until::Done }
 }
 
 /// A submission whose component is uploaded.

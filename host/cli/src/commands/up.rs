@@ -97,6 +97,7 @@ async fn run_files(
         dry_run: false,
         expect_revision: None,
         message: None,
+        until: crate::args::Until::Healthy,
         wait: crate::args::WaitFlags { timeout: None },
     };
     super::run::run(&context, run).await.map(|_| ())

@@ -1,6 +1,9 @@
 //! Verbs on a job: stop, start, delete, wait.
 
-use super::{Context, follow};
+use super::{
+    Context,
+    follow::{self, Goal},
+};
 use crate::{
     args::{Scale, ScaleTo, Stop, Verb, WaitFlags},
     fail::Failure,
@@ -36,7 +39,11 @@ pub(crate) async fn stop(context: &Context<'_>, stop: Stop) -> Result<u8, Failur
 pub(crate) async fn rerun(context: &Context<'_>, verb: Verb) -> Result<u8, Failure> {
     let (job, answer) = act(context, &verb, Act::Rerun).await?;
     print(context, &verb.job, &answer, "runs again")?;
-    if verb.detach { Ok(DONE) } else { follow::follow(context, &job, &verb.wait).await }
+    if verb.detach {
+        Ok(DONE)
+    } else {
+        follow::follow(context, &job, (&verb.wait, Goal::default())).await
+    }
 }
 
 pub(crate) async fn scale(context: &Context<'_>, scale: Scale) -> Result<u8, Failure> {
@@ -55,7 +62,11 @@ pub(crate) async fn scale(context: &Context<'_>, scale: Scale) -> Result<u8, Fai
 pub(crate) async fn start(context: &Context<'_>, verb: Verb) -> Result<u8, Failure> {
     let (job, answer) = act(context, &verb, Act::Start).await?;
     print(context, &verb.job, &answer, "is started")?;
-    if verb.detach { Ok(DONE) } else { follow::follow(context, &job, &verb.wait).await }
+    if verb.detach {
+        Ok(DONE)
+    } else {
+        follow::follow(context, &job, (&verb.wait, Goal::default())).await
+    }
 }
 
 pub(crate) async fn delete(context: &Context<'_>, verb: Verb) -> Result<u8, Failure> {
@@ -71,7 +82,7 @@ pub(crate) async fn wait(
     job: &str,
     wait: &WaitFlags,
 ) -> Result<u8, Failure> {
-    follow::follow(context, &context.job(job)?, wait).await
+    follow::follow(context, &context.job(job)?, (wait, Goal::default())).await
 }
 
 async fn act(

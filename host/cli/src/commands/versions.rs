@@ -134,5 +134,6 @@ pub(crate) async fn rollback(context: &Context<'_>, asked: Rollback) -> Result<u
     if asked.detach || asked.dry_run {
         return Ok(DONE);
     }
-    follow::follow(context, &job, &asked.wait).await
+    let goal = follow::Goal { rollout: answer.rollout, until_done: false };
+    follow::follow(context, &job, (&asked.wait, goal)).await
 }

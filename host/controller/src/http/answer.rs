@@ -85,7 +85,7 @@ fn view(
         version: answer.version,
         previous_version: answer.previous_version,
         revision: if new { Revision::FIRST } else { answer.revision },
-        rollout: None,
+        rollout: answer.rollout.filter(|_| !dry_run),
         changes: answer.changes.into_iter().map(change).collect(),
         warnings: answer.warnings,
         plan: None,

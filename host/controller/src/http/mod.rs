@@ -18,6 +18,7 @@ mod metrics;
 mod namespaces;
 mod openapi;
 mod page;
+mod rollouts;
 mod sentence;
 mod submit;
 mod verbs;
@@ -58,6 +59,10 @@ pub fn router(api: Api) -> Router {
         .route(path::JOB_SCALE, post(verbs::scale))
         .route(path::JOB_RERUN, post(verbs::rerun))
         .route(path::JOB_ROLLBACK, post(submit::rollback))
+        .route(path::JOB_ROLLOUTS, get(rollouts::list))
+        .route(path::JOB_ROLLOUT, get(rollouts::show))
+        .route(path::JOB_ROLLOUT_VERB, post(rollouts::act))
+        .route(path::JOB_ENDPOINTS, get(rollouts::endpoints))
         .route(path::JOB_TAG, put(verbs::tag).delete(verbs::untag))
         .route(path::NAMESPACES, get(namespaces::list))
         .route(path::NAMESPACE, put(namespaces::create).delete(namespaces::delete))

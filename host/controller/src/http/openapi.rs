@@ -63,6 +63,10 @@ operations! {
     "post" path::JOB_SCALE, "Another number of tasks; makes no version.", Takes::Json("ScaleBody"), Gives::Json("VerbAnswer");
     "post" path::JOB_RERUN, "Run a batch or ops job again at its current version.", Takes::Nothing, Gives::Json("VerbAnswer");
     "post" path::JOB_ROLLBACK, "Go back to a version that the job had, as a new version; ?dryRun=true is the plan.", Takes::Json("RollbackBody"), Gives::Json("SubmitAnswer");
+    "get" path::JOB_ROLLOUTS, "Rollouts of a job, newest first.", Takes::Nothing, Gives::Page("RolloutView");
+    "get" path::JOB_ROLLOUT, "One rollout by its id, or as `newest`.", Takes::Nothing, Gives::Json("RolloutView");
+    "post" path::JOB_ROLLOUT_VERB, "Pause, resume, promote or abort a rollout.", Takes::Nothing, Gives::Json("VerbAnswer");
+    "get" path::JOB_ENDPOINTS, "The ready tasks of a job, with a number.", Takes::Nothing, Gives::Json("EndpointsView");
     "put" path::JOB_TAG, "Give a version a tag; another version of the job loses it.", Takes::Json("TagBody"), Gives::Json("VerbAnswer");
     "delete" path::JOB_TAG, "Take a tag away.", Takes::Nothing, Gives::Json("VerbAnswer");
     "get" path::JOB_DIFF, "What differs between two versions, by fields and by text.", Takes::Nothing, Gives::Json("DiffView");

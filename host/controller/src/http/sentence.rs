@@ -4,11 +4,12 @@ use pliant_core::{
     FactKind,
     state::{TaskEnd, Wanted},
 };
+use pliant_types::assignment::InPlace;
 
 /// A fact in a sentence, for events.
 pub(super) fn sentence(fact: &FactKind) -> String {
     match fact {
-        FactKind::TermStarted { epoch } => format!("controller term {epoch} began"),
+        FactKind::TermStarted { epoch, .. } => format!("controller term {epoch} began"),
         FactKind::JobCreated { name, kind, .. } => format!("{kind} job {name} was created"),
         FactKind::VersionAdded { record, .. } => {
             format!("version {} by {}", record.number, record.author)
@@ -62,6 +63,23 @@ pub(super) fn sentence(fact: &FactKind) -> String {
             format!("version {version} waits for the end of the present run")
         }
         FactKind::RunQueued { version: None, .. } => "no version waits any more".to_owned(),
+        FactKind::RolloutStarted { rollout, .. } => format!(
+            "rollout {} to version {} began ({})",
+            rollout.id,
+            rollout.progress.version,
+            rollout.cause.as_str()
+        ),
+        FactKind::RolloutChanged { rollout, progress, .. } => {
+            let why = progress.message.as_ref().map(|words| format!(": {words}"));
+            let why = why.filter(|_| progress.reason.is_some()).unwrap_or_default();
+            format!("rollout {rollout} is {}{why}", progress.state)
+        }
+        FactKind::RolloutForgotten { rollout, .. } => {
+            format!("rollout {rollout} fell out of history")
+        }
+        FactKind::TaskRetired { task } => {
+            format!("task {} ends: its host does not match any more", task.number)
+        }
         FactKind::NamespaceCreated { namespace } => format!("namespace {namespace} was created"),
         FactKind::NamespaceDeleted { namespace } => format!("namespace {namespace} was deleted"),
         other => execution_sentence(other),
@@ -75,6 +93,16 @@ fn execution_sentence(fact: &FactKind) -> String {
         }
         FactKind::ExecutionRelabelled { execution, version } => {
             format!("{execution} counts as version {version}, without a restart")
+        }
+        FactKind::ExecutionChanged { execution, version, in_place, .. } => {
+            let how = match in_place {
+                InPlace::Live => "without a restart",
+                InPlace::Restart => "by a restart where it is",
+            };
+            format!("{execution} becomes version {version}, {how}")
+        }
+        FactKind::ExecutionResized { execution, cpu, memory } => {
+            format!("{execution} holds {cpu} and {memory} now")
         }
         FactKind::ExecutionStopRequested { execution, .. } => {
             format!("{execution} is asked to stop")

@@ -175,7 +175,8 @@ pub(super) fn verb_expect(headers: &HeaderMap) -> Result<Expect, ApiError> {
     })
 }
 
-async fn carry_out(
+/// Asks the core for a verb and answers with the job's new revision.
+pub(super) async fn carry_out(
     api: &Api,
     headers: &HeaderMap,
     job: JobRef,

@@ -99,6 +99,10 @@ fn view(state: &CoreState, job: &Job, version: &Version) -> VersionView {
 fn result(state: &CoreState, job: &Job, version: &Version) -> &'static str {
     let number = version.record.number;
     let marks = state.marks(job.uid, number);
+    let mut rollouts = state.rollouts_of(job.uid).rev();
+    if let Some(newest) = rollouts.find(|rollout| rollout.progress.version == number) {
+        return if newest.is_active() { "progressing" } else { newest.progress.state.as_str() };
+    }
     if marks.proven_at.is_some() {
         return "successful";
     }

@@ -6,7 +6,7 @@ use pliant_api::body::{
     Condition, ExecutionView, ExitView, HostAmounts, HostView, JobMetadata, JobStatus, JobSummary,
     JobView, PortView, RunView, TaskCounts, Timestamp,
 };
-use pliant_core::state::{Execution, Host, Job, RunState, State, Version};
+use pliant_core::state::{Execution, Host, Job, RolloutState, RunState, State, Version};
 use pliant_types::{Health, HostName, spec::API_VERSION};
 
 /// Executions that a job's status lists; the rest is a page of its own.
@@ -38,10 +38,9 @@ pub(super) fn job(api: &Api, published: &Published, job: &Job, version: &Version
 fn status(api: &Api, published: &Published, job: &Job) -> JobStatus {
     let state = &published.state;
     let newest = newest_executions(state, job);
-    let same = newest.iter().all(|e| e.version == job.current) && !newest.is_empty();
-    let endpoints = newest
-        .iter()
-        .filter(|e| e.is_up() && e.is_wanted())
+    let mut asked = newest.iter().filter(|e| e.is_wanted()).peekable();
+    let same = asked.peek().is_some() && asked.all(|e| e.version == job.current && e.is_settled());
+    let endpoints = super::rollouts::serving(state, job)
         .flat_map(|e| ports(state, e))
         .map(|port| port.address)
         .collect();
@@ -54,6 +53,7 @@ fn status(api: &Api, published: &Published, job: &Job) -> JobStatus {
         ended_at: job.ended.as_ref().map(|end| Timestamp(end.at)),
         conditions: conditions(published, job),
         endpoints,
+        rollout: super::rollouts::newest(published, job, api.hosts.now()),
         queued_version: job.queued,
         runs: runs(state, job),
         executions: newest
@@ -77,12 +77,17 @@ fn size(state: &State, job: &Job) -> u32 {
     }
 }
 
-/// The newest execution of each task of the newest run.
+/// What each task of the newest run has now: its live executions, a successor included, else the
+/// newest that has ended.
 pub(super) fn newest_executions<'a>(state: &'a State, job: &Job) -> Vec<&'a Execution> {
-    state
-        .tasks_of(job.uid, job.incarnation)
-        .filter_map(|task| task.executions.last().and_then(|id| state.executions.get(id)))
-        .collect()
+    let of_task = |task| {
+        let mut live: Vec<_> = state.executions_of(task).filter(|e| e.is_live()).collect();
+        if live.is_empty() {
+            live.extend(state.executions_of(task).next_back());
+        }
+        live
+    };
+    state.tasks_of(job.uid, job.incarnation).flat_map(of_task).collect()
 }
 
 pub(super) fn counts(state: &State, job: &Job) -> TaskCounts {
@@ -124,6 +129,7 @@ fn conditions(published: &Published, job: &Job) -> Vec<Condition> {
         .tasks_of(job.uid, job.incarnation)
         .filter(|task| task.failures > 0 && task.end.is_none())
         .count();
+    conditions.extend(degraded(&published.state, job));
     if failing > 0 && !job.kind.ends() {
         conditions.push(Condition {
             kind: "Degraded".to_owned(),
@@ -132,6 +138,22 @@ fn conditions(published: &Published, job: &Job) -> Vec<Condition> {
         });
     }
     conditions
+}
+
+/// A service or daemon whose newest rollout failed and that has nowhere to go back to.
+fn degraded(state: &State, job: &Job) -> Option<Condition> {
+    let rollout = state.rollouts_of(job.uid).next_back().filter(|_| !job.kind.ends())?;
+    let progress = &rollout.progress;
+    (progress.state == RolloutState::Failed).then(|| Condition {
+        kind: "Degraded".to_owned(),
+        reason: progress.reason.map_or("failed", |reason| reason.as_str()).to_owned(),
+        message: format!(
+            "rollout {} to version {} failed: {}",
+            rollout.id,
+            progress.version,
+            progress.message.clone().unwrap_or_default()
+        ),
+    })
 }
 
 pub(super) fn summary(published: &Published, job: &Job) -> JobSummary {
@@ -177,7 +199,8 @@ fn runs(state: &State, job: &Job) -> Vec<RunView> {
     state.runs_of(job.uid).rev().map(view).collect()
 }
 
-fn ports(state: &State, execution: &Execution) -> Vec<PortView> {
+/// The ports of an execution with their addresses.
+pub(super) fn ports(state: &State, execution: &Execution) -> Vec<PortView> {
     let host = state.hosts.get(&execution.host);
     let address = host.map_or("127.0.0.1", |host| host_of(&host.description.address));
     let ports = execution.ports.iter();

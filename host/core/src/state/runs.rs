@@ -4,10 +4,13 @@
 //! beside each other with `onResubmit: parallel` (14-decisions.md, 8).
 
 use super::{
-    Incarnation, IncarnationKey, Job, Marks, Rollout, RolloutKey, RunState, State, StopCause, Task,
-    TaskKey, Version, VersionKey, Wanted,
+    Execution, Incarnation, IncarnationKey, Job, Marks, Rollout, RolloutKey, RunState, State,
+    StopCause, Task, TaskKey, Version, VersionKey, Wanted,
 };
-use pliant_types::{Incarnation as IncarnationNumber, JobUid, RolloutId, Version as VersionNumber};
+use pliant_types::{
+    Incarnation as IncarnationNumber, JobUid, RolloutId, Version as VersionNumber,
+    spec::RolloutStrategy,
+};
 
 impl State {
     /// The runs of a job that are kept, oldest first.
@@ -98,6 +101,30 @@ impl State {
     pub fn equal_templates(&self, job: JobUid, a: VersionNumber, b: VersionNumber) -> bool {
         let hash = |number| self.version(job, number).map(|version| version.record.template_hash);
         a == b || hash(a).is_some_and(|hash_a| Some(hash_a) == hash(b))
+    }
+
+    /// Whether an execution takes traffic: it is ready and, with blue/green, its set is the one whose
+    /// turn it is. A set whose other has nothing ready serves whatever its turn is.
+    #[must_use]
+    pub fn serves(&self, execution: &Execution) -> bool {
+        let job = execution.task.job;
+        let rollout = self.active_rollout(job, execution.task.incarnation);
+        let sets = rollout.filter(|rollout| !rollout.cause.is_rollback()).filter(|rollout| {
+            self.version(job, rollout.progress.version).is_some_and(|version| {
+                version.effective.rollout_strategy() == RolloutStrategy::BlueGreen
+            })
+        });
+        if !execution.is_ready() {
+            return false;
+        }
+        let Some(rollout) = sets else { return true };
+        let green = |e: &Execution| self.equal_templates(job, e.version, rollout.progress.version);
+        let own = green(execution);
+        own == rollout.progress.promoted
+            || !self
+                .tasks_of(job, execution.task.incarnation)
+                .flat_map(|task| self.executions_of(task))
+                .any(|other| other.is_ready() && green(other) != own)
     }
 
     /// The version that a task without an execution is placed at (14-decisions.md, 6; docs/decisions
