@@ -154,7 +154,8 @@ impl AgentLogic {
         match self.executions.get_mut(&id) {
             Some(known) => {
                 let before = known.record.clone();
-                known.record.assigned = assigned;
+                let step = known.assign(assigned);
+                out.steps.extend(step);
                 self.touch(id, now);
                 self.remember(&before, out);
             }

@@ -1,9 +1,9 @@
 //! What each transition of an execution does: stages, steps, what is remembered.
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, sync::Arc};
 
 use pliant_types::{
-    Attempt, ExecutionId, ExitReason, ExitStatus, Fence, Millis, Phase, PortName,
+    Attempt, ExecutionId, ExitReason, ExitStatus, Fence, Millis, Phase, PortName, Version,
     assignment::AssignedExecution, report::Observation, report::Results,
 };
 
@@ -12,7 +12,7 @@ use super::{
     table::{EventKind, Go, next},
     verdict::{AfterEnd, after_end},
 };
-use crate::logic::{Moment, Record, Restarts, Step};
+use crate::logic::{Change, Moment, Record, Restarts, Step};
 
 /// How often what does not end is cut off again.
 pub const KILL_AGAIN: Millis = Millis::from_secs(10);
@@ -69,6 +69,24 @@ pub enum Event {
     },
     /// The driver has forgotten it.
     Removed,
+    /// It has other limits.
+    Resized {
+        /// This attempt.
+        attempt: Attempt,
+        /// Of this version.
+        version: Version,
+        /// Why not, if it has not.
+        refusal: Option<String>,
+    },
+    /// The artifact of what it becomes is ready.
+    ChangeReady {
+        /// Beside this attempt.
+        attempt: Attempt,
+        /// Of this version.
+        version: Version,
+        /// Why not, if it is not.
+        refusal: Option<String>,
+    },
 }
 
 /// One execution.
@@ -82,6 +100,8 @@ pub struct Execution {
     pub detail: Option<String>,
     /// The observation that the controller has made durable.
     pub told: Option<Observation>,
+    /// A change in place that is under way; a crash of the agent ends the attempt with it.
+    pub change: Option<Change>,
 }
 
 impl Execution {
@@ -98,13 +118,15 @@ impl Execution {
             first_up: None,
             exit: None,
             results: None,
+            behind: None,
+            refused: None,
         })
     }
 
     /// One that was remembered.
     #[must_use]
     pub const fn from_record(record: Record) -> Self {
-        Self { record, ports: BTreeMap::new(), detail: None, told: None }
+        Self { record, ports: BTreeMap::new(), detail: None, told: None, change: None }
     }
 
     /// Its id.
@@ -136,6 +158,8 @@ impl Execution {
             Go::Spoil => self.spoil(event),
             Go::Remove => Some(self.remove()),
             Go::Gone => None,
+            Go::Settle => self.settle(event),
+            Go::Exchange => self.exchange(event, now),
         }
     }
 
@@ -145,6 +169,8 @@ impl Execution {
         }
         self.record.stage = Stage::Preparing;
         self.detail = None;
+        self.change = None;
+        (self.record.behind, self.record.refused) = (None, None);
         Step::Prepare {
             execution: self.id(),
             attempt: self.record.attempt,
@@ -156,8 +182,10 @@ impl Execution {
     fn start(&mut self) -> Step {
         self.record.stage = Stage::Starting;
         self.detail = None;
-        let assigned = Box::new(self.record.assigned.clone());
-        Step::Start { assigned, attempt: self.record.attempt }
+        let (version, template) = self.record.obeyed();
+        let template = Arc::clone(template);
+        let assigned = AssignedExecution { version, template, ..self.record.assigned.clone() };
+        Step::Start { assigned: Box::new(assigned), attempt: self.record.attempt }
     }
 
     fn run(&mut self, event: Event, now: Moment) -> Option<Step> {
@@ -167,7 +195,7 @@ impl Execution {
         self.record.stage = Stage::Up { since: now };
         self.record.first_up = self.record.first_up.or(Some(now));
         self.reach(Phase::Running);
-        None
+        self.adopt()
     }
 
     /// An end that nobody asked for.
@@ -181,6 +209,7 @@ impl Execution {
         let after = after_end(&template, &exit, &mut self.record.restarts, ran, now);
         self.record.exit = Some(exit);
         self.ports.clear();
+        self.change = None;
         match after {
             AfterEnd::Done => {
                 self.reach(Phase::Running);
@@ -218,7 +247,7 @@ impl Execution {
         self.ask_stop(stopping.deadline.since(now))
     }
 
-    fn ask_stop(&self, grace: Millis) -> Step {
+    pub(super) fn ask_stop(&self, grace: Millis) -> Step {
         Step::Stop {
             execution: self.id(),
             engine: self.record.assigned.template.engine.clone(),
@@ -235,10 +264,16 @@ impl Execution {
         let new = event.stopping(now);
         let is_earlier = new.deadline < old.deadline && !old.killed;
         let merged = Stopping {
-            cause: if new.cause == StopCause::Forgotten { new.cause } else { old.cause },
+            cause: match (old.cause, new.cause) {
+                (_, StopCause::Forgotten) | (StopCause::Change, _) => new.cause,
+                _ => old.cause,
+            },
             deadline: if is_earlier { new.deadline } else { old.deadline },
             killed: old.killed,
         };
+        if old.cause == StopCause::Change {
+            self.reach(Phase::Stopping);
+        }
         if matches!(self.record.stage, Stage::StoppingStart(_)) {
             self.record.stage = Stage::StoppingStart(merged);
             return None;
@@ -258,6 +293,11 @@ impl Execution {
         };
         if cause == StopCause::Forgotten {
             return Some(self.remove());
+        }
+        if cause == StopCause::Change {
+            self.ports.clear();
+            self.record.attempt = self.record.attempt.next();
+            return Some(self.prepare());
         }
         self.record.exit = Some(exit_of_stop(cause, killed, event.exit()));
         self.finish(cause.phase());
@@ -346,8 +386,10 @@ fn exit_of_stop(cause: StopCause, killed: bool, exit: Option<ExitStatus>) -> Exi
             ExitReason::HostFailure,
             "the host's lease was over, and an exclusive task must not run without one",
         ),
-        StopCause::Asked | StopCause::Forgotten if killed => ExitStatus::of(ExitReason::Killed),
-        StopCause::Asked | StopCause::Forgotten => {
+        StopCause::Asked | StopCause::Forgotten | StopCause::Change if killed => {
+            ExitStatus::of(ExitReason::Killed)
+        }
+        StopCause::Asked | StopCause::Forgotten | StopCause::Change => {
             let own = exit.filter(|exit| exit.reason == ExitReason::Exited);
             own.unwrap_or_else(|| ExitStatus::of(ExitReason::Stopped))
         }
@@ -366,6 +408,8 @@ impl Event {
             Self::Forget { .. } => EventKind::Forget,
             Self::Collected { .. } => EventKind::Collected,
             Self::Removed => EventKind::Removed,
+            Self::Resized { .. } => EventKind::Resized,
+            Self::ChangeReady { .. } => EventKind::ChangeReady,
         }
     }
 
@@ -375,7 +419,9 @@ impl Event {
             | Self::Failed { attempt, .. }
             | Self::Started { attempt, .. }
             | Self::Ended { attempt, .. }
-            | Self::Collected { attempt, .. } => Some(*attempt),
+            | Self::Collected { attempt, .. }
+            | Self::Resized { attempt, .. }
+            | Self::ChangeReady { attempt, .. } => Some(*attempt),
             Self::Begin | Self::StopAsked { .. } | Self::Forget { .. } | Self::Removed => None,
         }
     }
