@@ -8,7 +8,7 @@ use crate::{
     book::Coverage,
     world::{Faults, World},
 };
-use pliant_core::state::{RunState, Wanted};
+use pliant_core::state::{RolloutState, RunState, Wanted};
 use std::collections::BTreeSet;
 
 /// Virtual time after the last fault within which everything must be at rest: longest back-off
@@ -88,6 +88,19 @@ fn liveness(world: &mut World) -> Vec<String> {
                 job.name,
                 tally.wanted as usize - settled as usize - waits,
                 tally.wanted
+            ));
+        }
+    }
+    for (key, rollout) in state.rollouts.iter().filter(|(_, rollout)| rollout.is_active()) {
+        let progress = &rollout.progress;
+        let ends = state.jobs.get(&key.job).is_none_or(|job| job.kind.ends());
+        let waits =
+            matches!(progress.state, RolloutState::AwaitingPromotion | RolloutState::Paused);
+        let armed = [progress.deadline, progress.until].into_iter().flatten();
+        if !ends && !waits && !armed.into_iter().any(|at| at > world.now) {
+            broken.push(format!(
+                "{} of {} is {} for ever, and no time ends it",
+                rollout.id, key.job, progress.state
             ));
         }
     }

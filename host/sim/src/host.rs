@@ -7,10 +7,10 @@ use crate::{
 };
 use pliant_agent::logic::{AgentLogic, Call, Edit, Event, Image, Input, Moment, Output, Step};
 use pliant_types::{
-    Attempt, Digest, ExecutionId, ExitReason, ExitStatus, Kind, Time,
+    Attempt, Digest, ExecutionId, ExitReason, ExitStatus, JobName, Kind, Time, Version,
     assignment::AssignedExecution, report::Results,
 };
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// A guest that runs.
 #[derive(Clone, Debug)]
@@ -48,6 +48,8 @@ pub(crate) struct Machine {
     pub(crate) follows: bool,
     /// How often guests fail, in thousandths.
     pub(crate) failing: u64,
+    /// Versions whose guests always trap soon after their start, by the job's name.
+    pub(crate) bad: BTreeSet<(JobName, Version)>,
 }
 
 /// What an input led to, for the world to carry out.
@@ -71,6 +73,7 @@ impl Machine {
             cut_off_until: Time::default(),
             follows: false,
             failing: 0,
+            bad: BTreeSet::new(),
         }
     }
 
@@ -232,12 +235,16 @@ impl Machine {
         let kind = assigned.template.kind;
         self.guests.insert(execution, Guest { attempt, stubborn: chance.permille(50) });
         let mut said = vec![say(1, Event::Started { attempt, ports: BTreeMap::new() })];
-        let fails = chance.permille(self.failing);
+        let bad = self.bad.contains(&(assigned.name.clone(), assigned.version));
+        let fails = bad || chance.permille(self.failing);
         if kind.ends() || fails {
             let exit =
                 if fails { ExitStatus::of(ExitReason::Trapped) } else { ExitStatus::exited(0) };
-            let after =
-                if kind == Kind::Ops { chance.between(5, 500) } else { chance.between(10, 20_000) };
+            let after = match kind {
+                _ if bad => 500,
+                Kind::Ops => chance.between(5, 500),
+                _ => chance.between(10, 20_000),
+            };
             said.push(say(after, Event::Ended { attempt, exit }));
         }
         said

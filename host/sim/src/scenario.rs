@@ -5,12 +5,12 @@
 
 use crate::{
     chance::Chance,
-    users::submit,
+    users::{rollout_verb, submit},
     world::{Faults, World},
 };
 use pliant_core::{
-    Command, DeleteJob, Expect, JobRef, RerunJob, Rollback, ScaleJob, ScaleTo, StartJob, StopJob,
-    TagVersion, decide, forecast,
+    Command, DeleteJob, Expect, JobRef, RerunJob, Rollback, RolloutVerb, ScaleJob, ScaleTo,
+    StartJob, StopJob, TagVersion, decide, forecast, state::RolloutState,
 };
 use pliant_types::{Millis, Namespace};
 use std::fmt::Write;
@@ -84,6 +84,17 @@ impl Teller {
                 let version = second.parse().ok().map(pliant_types::Version::new);
                 Command::Stop(StopJob { job, expect: Expect::Anything, version })
             }),
+            "promote" => self.steer(first, RolloutVerb::Promote),
+            "pause" => self.steer(first, RolloutVerb::Pause),
+            "resume" => self.steer(first, RolloutVerb::Resume),
+            "abort" => self.steer(first, RolloutVerb::Abort),
+            "rollouts" => self.rollouts(first),
+            "spoil" => {
+                if let (Ok(job), Ok(version)) = (first.parse(), second.parse()) {
+                    self.world.spoil(&job, pliant_types::Version::new(version));
+                }
+                String::new()
+            }
             "versions" => self.versions(first),
             "runs" => self.runs(first),
             "start" => {
@@ -247,24 +258,59 @@ impl Teller {
         let Some(job) = self.job(name) else { return format!("no job {name}\n") };
         let mut text = String::new();
         for task in state.tasks_of(job.uid, job.incarnation) {
-            let newest = task.executions.last().and_then(|id| state.executions.get(id));
-            match newest {
-                None => {
-                    let _ = writeln!(text, "task {}: nowhere", task.key.number);
-                }
-                Some(found) => {
-                    let _ = writeln!(
-                        text,
-                        "task {}: {} on {} at v{}, {}, attempt {}",
-                        task.key.number,
-                        found.id,
-                        found.host,
-                        found.version,
-                        found.phase,
-                        found.attempt
-                    );
-                }
+            let mut shown: Vec<_> = state.executions_of(task).filter(|e| e.is_live()).collect();
+            if shown.is_empty() {
+                shown.extend(state.executions_of(task).next_back());
             }
+            if shown.is_empty() {
+                let _ = writeln!(text, "task {}: nowhere", task.key.number);
+            }
+            for found in shown {
+                let _ = writeln!(
+                    text,
+                    "task {}: {} on {} at v{}, {}, attempt {}{}",
+                    task.key.number,
+                    found.id,
+                    found.host,
+                    found.version,
+                    found.phase,
+                    found.attempt,
+                    if state.serves(found) { ", serves" } else { "" }
+                );
+            }
+        }
+        text
+    }
+
+    /// What people do to the rollout under way.
+    fn steer(&mut self, name: &str, verb: RolloutVerb) -> String {
+        self.verb(name, |job| rollout_verb(job, verb))
+    }
+
+    fn rollouts(&self, name: &str) -> String {
+        let state = self.world.state();
+        let Some(job) = self.job(name) else { return format!("no job {name}\n") };
+        let mut text = String::new();
+        for rollout in state.rollouts_of(job.uid) {
+            let progress = &rollout.progress;
+            let left = |at: Option<pliant_types::Time>, words: &str| {
+                let span = at.map(|at| at.since(self.world.now));
+                span.map(|span| format!(", {words} in {span}")).unwrap_or_default()
+            };
+            let _ = writeln!(
+                text,
+                "{} to v{} ({}): {}{}{}{}",
+                rollout.id,
+                progress.version,
+                rollout.cause.as_str(),
+                progress.state,
+                left(progress.until, "goes on"),
+                left(
+                    progress.deadline.filter(|_| progress.state != RolloutState::Verifying),
+                    "fails"
+                ),
+                progress.message.as_ref().map(|why| format!(", {why}")).unwrap_or_default()
+            );
         }
         text
     }

@@ -2,8 +2,8 @@
 
 use crate::chance::Chance;
 use pliant_core::{
-    Command, DeleteJob, Expect, Force, JobRef, RerunJob, Rollback, ScaleJob, ScaleTo, SetHostMode,
-    StartJob, StopJob, Submit, TagVersion,
+    Command, DeleteJob, Expect, Force, JobRef, RerunJob, Rollback, RolloutCommand, RolloutVerb,
+    ScaleJob, ScaleTo, SetHostMode, StartJob, StopJob, Submit, TagVersion,
 };
 use pliant_types::{Digest, HostId, JobName, Namespace, Version, VersionRef, host::HostMode};
 use std::{collections::BTreeMap, sync::Arc};
@@ -36,7 +36,11 @@ pub(crate) fn wish(chance: &mut Chance, hosts: u64) -> (Option<String>, Command)
 fn version_verb(job: JobRef, chance: &mut Chance) -> Command {
     let expect = Expect::Anything;
     let number = || Version::new(1);
-    match chance.below(6) {
+    match chance.below(10) {
+        6 => rollout_verb(job, RolloutVerb::Pause),
+        7 => rollout_verb(job, RolloutVerb::Resume),
+        8 => rollout_verb(job, RolloutVerb::Promote),
+        9 => rollout_verb(job, RolloutVerb::Abort),
         0 | 1 => Command::Rollback(Rollback { job, expect, to: None, message: None }),
         2 => {
             let tag = "good".parse().expect("Invariant: a tag");
@@ -49,6 +53,11 @@ fn version_verb(job: JobRef, chance: &mut Chance) -> Command {
         }
         _ => Command::Stop(StopJob { job, expect, version: Some(number()) }),
     }
+}
+
+/// What a user does to the rollout under way.
+pub(crate) fn rollout_verb(job: JobRef, verb: RolloutVerb) -> Command {
+    Command::Rollout(RolloutCommand { job, expect: Expect::Anything, rollout: None, verb })
 }
 
 fn job_name(name: &str) -> JobName {
@@ -69,6 +78,23 @@ pub(crate) fn submit(name: &str, spec: &str, chance: &mut Chance) -> Submit {
         force: if chance.permille(100) { Force::Yes } else { Force::No },
         expect: Expect::Anything,
         message: None,
+    }
+}
+
+/// A shape of rollouts; most users leave it alone.
+fn update(chance: &mut Chance) -> &'static str {
+    const SHAPES: [&str; 7] = [
+        r#","update":{"maxUnavailable":1}"#,
+        r#","update":{"canary":1,"minHealthyTime":"2s"}"#,
+        r#","update":{"canary":2,"autoPromote":true,"bake":"5s"}"#,
+        r#","update":{"strategy":"recreate"}"#,
+        r#","update":{"maxParallel":3,"maxSurge":"50%","maxFailures":2}"#,
+        r#","update":{"order":"stop-first","minHealthyTime":"1s"}"#,
+        r#","update":{"minHealthyTime":"0s","autoRollback":false}"#,
+    ];
+    match usize::try_from(chance.below(14)) {
+        Ok(shape) if shape < SHAPES.len() => SHAPES[shape],
+        _ => "",
     }
 }
 
@@ -98,9 +124,10 @@ fn spec(name: &str, chance: &mut Chance) -> String {
         ""
     };
     let port = if chance.permille(150) { r#","ports":[{"name":"p","static":8080}]"# } else { "" };
+    let update = if kind == "service" || kind == "daemon" { update(chance) } else { "" };
     let memory = if chance.permille(100) { "900Mi" } else { "64Mi" };
     format!(
-        r#"{{"kind":"{kind}",{count}"engine":{{"wasm":{{"component":"oci://r/x:1"}}}},"env":{{"A":"{}"}},"resources":{{"memory":"{memory}"}}{loss}{resubmit}{port}}}"#,
+        r#"{{"kind":"{kind}",{count}"engine":{{"wasm":{{"component":"oci://r/x:1"}}}},"env":{{"A":"{}"}},"resources":{{"memory":"{memory}"}}{loss}{resubmit}{port}{update}}}"#,
         chance.below(3)
     )
 }

@@ -69,7 +69,7 @@ pub struct AssignedExecution {
     /// Run it or end it.
     pub desired: Desired,
     /// How far the host may go to bring a running execution from another template to this one.
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "InPlace::is_live")]
     pub in_place: InPlace,
     /// How to run it; shared by the tasks of a version.
     pub template: Arc<TaskTemplate>,
@@ -101,6 +101,14 @@ pub enum InPlace {
     /// It may be restarted where it is.
     #[n(1)]
     Restart,
+}
+
+impl InPlace {
+    /// Whether it is the gentlest.
+    #[must_use]
+    pub const fn is_live(&self) -> bool {
+        matches!(self, Self::Live)
+    }
 }
 
 /// Run an execution or end it.
@@ -164,7 +172,7 @@ pub struct TaskTemplate {
     pub probes: Probes,
     /// `service.drain`: how long it goes on with what it has between leaving the endpoints and being
     /// asked to stop.
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "Millis::is_zero")]
     pub drain: Millis,
 }
 

@@ -21,6 +21,11 @@ use core::{fmt, str::FromStr};
 pub struct Millis(#[n(0)] u64);
 
 impl Millis {
+    /// Whether it is no time at all.
+    #[must_use]
+    pub const fn is_zero(&self) -> bool {
+        self.0 == 0
+    }
     /// No time at all; in many fields it means "no limit".
     pub const ZERO: Self = Self(0);
     /// From milliseconds.

@@ -251,6 +251,8 @@ fn schemas() -> Map<String, Value> {
         body::TagBody,
         body::DiffView,
         body::NamespaceView,
+        body::RolloutView,
+        body::EndpointsView,
         body::LogLine,
         body::HostView,
         body::HostModeBody,

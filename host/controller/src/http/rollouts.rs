@@ -20,7 +20,7 @@ use pliant_api::body::{
 };
 use pliant_core::{
     Command, RolloutCommand, RolloutVerb,
-    state::{Execution, Job, Rollout, State as CoreState},
+    state::{Execution, Job, Rollout, RolloutState, State as CoreState},
 };
 use pliant_types::{Millis, RolloutId, Time, codes::Code};
 
@@ -141,6 +141,8 @@ fn view(published: &Published, job: &Job, rollout: &Rollout, now: Time) -> Rollo
     let state = &published.state;
     let progress = &rollout.progress;
     let target = state.version(job.uid, progress.version);
+    // While it is verified nothing fails by time; a dip brings the deadline back.
+    let deadline = progress.deadline.filter(|_| progress.state != RolloutState::Verifying);
     let left = |at: Option<Time>, kept: Option<Millis>| {
         at.map(|at| at.since(now).get()).or(kept.map(Millis::get))
     };
@@ -163,8 +165,8 @@ fn view(published: &Published, job: &Job, rollout: &Rollout, now: Time) -> Rollo
         failures: progress.failures,
         max_failures: target.map_or(0, |version| version.effective.max_failures()),
         started_at: Timestamp(rollout.started_at),
-        deadline: progress.deadline.map(Timestamp),
-        deadline_left_ms: left(progress.deadline, progress.left),
+        deadline: deadline.map(Timestamp),
+        deadline_left_ms: left(deadline, progress.left),
         until: progress.until.map(Timestamp),
         until_left_ms: left(progress.until, progress.until_left),
         ended_at: progress.ended_at.map(Timestamp),

@@ -2,7 +2,7 @@
 
 use super::{Caller, Due, World};
 use pliant_agent::logic::{Input, Trouble};
-use pliant_types::Time;
+use pliant_types::{JobName, Time, Version};
 
 impl World {
     /// Something breaks, by chance.
@@ -24,6 +24,13 @@ impl World {
                 self.cut_off(machine, millis);
             }
             _ => self.break_stream(machine),
+        }
+    }
+
+    /// Guests of a version trap soon after each start, on every machine.
+    pub fn spoil(&mut self, job: &JobName, version: Version) {
+        for machine in &mut self.machines {
+            machine.bad.insert((job.clone(), version));
         }
     }
 

@@ -2,7 +2,10 @@
 
 use super::{Caller, World};
 use pliant_agent::logic::{Input, Trouble};
-use pliant_core::{Answer, FactKind, Release, State, SubmitOutcome};
+use pliant_core::{
+    Answer, FactKind, Release, State, SubmitOutcome,
+    state::{Progress, RolloutReason, RolloutState},
+};
 use pliant_types::{codes::Code, host::HostStage};
 
 impl World {
@@ -65,6 +68,21 @@ impl World {
         }
     }
 
+    fn cover_rollout(&mut self, progress: &Progress) {
+        match (progress.state, progress.reason) {
+            (RolloutState::AwaitingPromotion, _) => self.coverage.note("rollout waited for a word"),
+            (RolloutState::Superseded, _) => self.coverage.note("rollout superseded"),
+            (RolloutState::Paused, _) => self.coverage.note("rollout paused"),
+            (RolloutState::Failed, Some(RolloutReason::Aborted)) => {
+                self.coverage.note("rollout aborted");
+            }
+            _ => {}
+        }
+        if progress.forced {
+            self.coverage.note("task stopped before its successor could start");
+        }
+    }
+
     fn cover(&mut self, fact: &FactKind, state: &State) {
         match fact {
             FactKind::HostStaged { host, stage: HostStage::Lost, .. } => {
@@ -81,6 +99,22 @@ impl World {
                 self.coverage.note(if end.success { "job completed" } else { "job failed" });
             }
             FactKind::VersionProven { .. } => self.coverage.note("version proven"),
+            FactKind::RolloutStarted { rollout, .. } if rollout.undoes.is_some() => {
+                self.coverage.note("rollout failed and went back by itself");
+            }
+            FactKind::RolloutChanged { progress, .. } => self.cover_rollout(progress),
+            FactKind::ExecutionPlaced { task, .. } => {
+                let known = state.tasks.get(task);
+                let asked = known
+                    .map_or(0, |task| state.executions_of(task).filter(|e| e.is_wanted()).count());
+                if asked > 1 {
+                    self.coverage.note("successor placed beside its task");
+                }
+            }
+            FactKind::ExecutionChanged { .. } => self.coverage.note("task changed in place"),
+            FactKind::ExecutionObserved { observation } if observation.refused.is_some() => {
+                self.coverage.note("change in place refused");
+            }
             FactKind::RunQueued { version: Some(_), .. } => {
                 self.coverage.note("version waited for the run before it");
             }
