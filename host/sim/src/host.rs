@@ -185,17 +185,6 @@ impl Machine {
                     Event::Ended { attempt, exit },
                 )
             }
-            Step::PrepareChange { execution, attempt, version, .. } => {
-                let refusal = chance.permille(self.failing / 4).then(|| "simulated".to_owned());
-                let event = Event::ChangeReady { attempt, version, refusal };
-                say(chance.between(1, 400), execution, event)
-            }
-            Step::Resize { execution, attempt, version, memory, memory_now, .. } => {
-                let refused = memory < memory_now && chance.permille(300);
-                let refusal = refused.then(|| "simulated".to_owned());
-                let event = Event::Resized { attempt, version, refusal };
-                say(chance.between(1, 20), execution, event)
-            }
             Step::Collect { execution, attempt } => {
                 let results = chance.permille(700).then(|| Results {
                     digest: Digest::new([9; 32]),

@@ -3,7 +3,6 @@
 mod archive;
 mod cache;
 mod caller;
-mod changes;
 mod clock;
 mod config;
 mod drivers;

@@ -126,12 +126,8 @@ fn newest_only(edits: &mut Vec<Edit>) {
 fn begins(step: &Step, wanted: ExecutionId) -> bool {
     match step {
         Step::Start { assigned, .. } => assigned.execution == wanted,
-        Step::Prepare { execution, .. } | Step::PrepareChange { execution, .. } => {
-            *execution == wanted
-        }
-        Step::Stop { .. } | Step::Resize { .. } | Step::Collect { .. } | Step::Remove { .. } => {
-            false
-        }
+        Step::Prepare { execution, .. } => *execution == wanted,
+        Step::Stop { .. } | Step::Collect { .. } | Step::Remove { .. } => false,
     }
 }
 

@@ -16,9 +16,6 @@ const HOST: &str = "host";
 const EXECUTION: &str = "execution/";
 const TEMPLATE: &str = "template/";
 
-/// Members of a record that hold a template, in the order in which their keys are kept.
-const HOLDERS: [&str; 2] = ["assigned", "behind"];
-
 /// Bytes of a piece of a template: some of them fit one commit.
 const PIECE_BYTES: usize = 16 * 1_024;
 
@@ -33,8 +30,7 @@ pub(super) type Changes = BTreeMap<String, Option<Vec<u8>>>;
 pub(super) struct Codec {
     /// Pieces and users of each template.
     templates: BTreeMap<TemplateKey, (usize, usize)>,
-    /// The templates that an execution needs: what is assigned, and what it still obeys.
-    users: BTreeMap<pliant_types::ExecutionId, Vec<TemplateKey>>,
+    users: BTreeMap<pliant_types::ExecutionId, TemplateKey>,
 }
 
 fn template_key((job, version): TemplateKey, piece: usize) -> String {
@@ -77,21 +73,15 @@ impl Codec {
 
     fn put(&mut self, record: &Record, changes: &mut Changes) {
         let id = record.id();
-        let job = record.assigned.job;
-        let behind = record.behind.as_ref().map(|b| ((job, b.version), &b.template));
-        let assigned = ((job, record.assigned.version), &record.assigned.template);
-        let needs: Vec<_> = std::iter::once(assigned).chain(behind).collect();
-        let keys: Vec<_> = needs.iter().map(|(key, _)| *key).collect();
-        if self.users.get(&id) != Some(&keys) {
-            needs.iter().for_each(|(key, template)| self.hold(*key, template, changes));
+        let key = (record.assigned.job, record.assigned.version);
+        if self.users.get(&id) != Some(&key) {
+            self.hold(key, &record.assigned.template, changes);
             self.release(id, changes);
-            self.users.insert(id, keys);
+            self.users.insert(id, key);
         }
         let mut value = serde_json::to_value(record).expect("records have only string keys");
-        for member in HOLDERS {
-            if let Some(holder) = value.get_mut(member).and_then(Value::as_object_mut) {
-                holder.remove("template");
-            }
+        if let Some(assigned) = value.get_mut("assigned").and_then(Value::as_object_mut) {
+            assigned.remove("template");
         }
         changes.insert(format!("{EXECUTION}{id}"), Some(json(&value)));
     }
@@ -111,15 +101,14 @@ impl Codec {
     }
 
     fn release(&mut self, id: pliant_types::ExecutionId, changes: &mut Changes) {
-        for key in self.users.remove(&id).unwrap_or_default() {
-            let Some((pieces, users)) = self.templates.get_mut(&key) else { continue };
-            *users -= 1;
-            if *users == 0 {
-                for piece in 0..*pieces {
-                    changes.insert(template_key(key, piece), None);
-                }
-                self.templates.remove(&key);
+        let Some(key) = self.users.remove(&id) else { return };
+        let Some((pieces, users)) = self.templates.get_mut(&key) else { return };
+        *users -= 1;
+        if *users == 0 {
+            for piece in 0..*pieces {
+                changes.insert(template_key(key, piece), None);
             }
+            self.templates.remove(&key);
         }
     }
 
@@ -174,30 +163,23 @@ impl Codec {
     ) -> Result<Record, AgentError> {
         let wrong = |why: String| AgentError::Entry { key: key.to_owned(), why };
         let mut value: Value = parse(key, value)?;
-        let uid = value.pointer("/assigned/job").cloned();
-        let uid = uid.ok_or_else(|| wrong("it has no assignment".to_owned()))?;
-        let mut keys = Vec::new();
-        for member in HOLDERS {
-            let Some(holder) = value.get_mut(member).and_then(Value::as_object_mut) else {
-                continue;
-            };
-            let version = holder.get("version").cloned().unwrap_or_default();
-            let template: TemplateKey =
-                serde_json::from_value(Value::Array(vec![uid.clone(), version]))
-                    .map_err(|error| wrong(error.to_string()))?;
-            let body = templates.get(&template);
-            let body = body.ok_or_else(|| wrong("its template is missing".to_owned()))?;
-            holder.insert("template".to_owned(), body.clone());
-            keys.push(template);
-        }
+        let assigned = value
+            .get_mut("assigned")
+            .and_then(Value::as_object_mut)
+            .ok_or_else(|| wrong("it has no assignment".to_owned()))?;
+        let uid = assigned.get("job").cloned().unwrap_or_default();
+        let version = assigned.get("version").cloned().unwrap_or_default();
+        let template: TemplateKey = serde_json::from_value(Value::Array(vec![uid, version]))
+            .map_err(|error| wrong(error.to_string()))?;
+        let body = templates.get(&template);
+        let body = body.ok_or_else(|| wrong("its template is missing".to_owned()))?;
+        assigned.insert("template".to_owned(), body.clone());
         let record: Record =
             serde_json::from_value(value).map_err(|error| wrong(error.to_string()))?;
-        for template in &keys {
-            if let Some((_, users)) = self.templates.get_mut(template) {
-                *users += 1;
-            }
+        if let Some((_, users)) = self.templates.get_mut(&template) {
+            *users += 1;
         }
-        self.users.insert(record.id(), keys);
+        self.users.insert(record.id(), template);
         Ok(record)
     }
 }

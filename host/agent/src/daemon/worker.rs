@@ -8,7 +8,7 @@ use std::{
 };
 
 use pliant_client::{Client, ClientError};
-use pliant_driver::{Artifact, Driver, DriverError, Phase, Progress, Resources};
+use pliant_driver::{Artifact, Driver, DriverError, Phase, Progress};
 use pliant_types::{
     Attempt, Digest, ExecutionId, ExitReason, ExitStatus, Millis, assignment::AssignedExecution,
     codes::Code, report::Results,
@@ -19,7 +19,6 @@ use tokio_util::{sync::CancellationToken, task::TaskTracker};
 use super::{
     Limits, archive,
     cache::{Cache, Pin},
-    changes,
     drivers::{Drivers, chain, exit_of},
     logs::LogIndex,
     mounts::MountRoots,
@@ -82,21 +81,6 @@ impl Worker {
                     }
                 });
             }
-            Step::PrepareChange { execution, attempt, engine, digest, version } => {
-                self.spawn(execution, async move {
-                    let what = (engine, digest);
-                    let done = worker.prepare_change(execution, (attempt, version), what).await;
-                    worker.event(execution, done).await;
-                });
-            }
-            Step::Resize { execution, attempt, engine, version, cpu, memory, memory_now } => {
-                let limits = changes::Limits { to: Resources { cpu, memory }, memory_now };
-                self.spawn(execution, async move {
-                    let what = (engine, limits);
-                    let done = worker.resize(execution, (attempt, version), what).await;
-                    worker.event(execution, done).await;
-                });
-            }
             Step::Collect { execution, attempt } => {
                 self.spawn(execution, async move {
                     let event = match worker.collect(execution, attempt).await {
@@ -154,22 +138,11 @@ impl Worker {
         engine: &str,
         digest: Digest,
     ) -> Event {
-        match self.make_ready_for(id, attempt, engine, digest).await {
+        let told = Told { id, attempt, inputs: self.inputs.clone() };
+        match self.make_ready(&told, engine, digest).await {
             Ok(()) => Event::Prepared { attempt },
             Err(exit) => Event::Failed { attempt, exit },
         }
-    }
-
-    /// Fetches, verifies and compiles an artifact for an attempt.
-    pub(super) async fn make_ready_for(
-        &self,
-        id: ExecutionId,
-        attempt: Attempt,
-        engine: &str,
-        digest: Digest,
-    ) -> Result<(), ExitStatus> {
-        let told = Told { id, attempt, inputs: self.inputs.clone() };
-        self.make_ready(&told, engine, digest).await
     }
 
     async fn make_ready(

@@ -154,8 +154,7 @@ impl AgentLogic {
         match self.executions.get_mut(&id) {
             Some(known) => {
                 let before = known.record.clone();
-                let step = known.assign(assigned);
-                out.steps.extend(step);
+                known.record.assigned = assigned;
                 self.touch(id, now);
                 self.remember(&before, out);
             }

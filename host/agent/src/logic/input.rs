@@ -3,8 +3,7 @@
 use std::collections::BTreeMap;
 
 use pliant_types::{
-    Attempt, Cpu, Digest, ExecutionId, ExitStatus, Fence, HostId, Memory, Millis, PortName,
-    Version,
+    Attempt, Digest, ExecutionId, ExitStatus, Fence, HostId, Millis, PortName,
     assignment::AssignedExecution,
     report::{InventoryItem, Obeyed, Observation, Registered, Renewed, Report, Results},
 };
@@ -88,37 +87,6 @@ pub enum Step {
         assigned: Box<AssignedExecution>,
         /// Which attempt.
         attempt: Attempt,
-    },
-    /// Make the artifact of another version ready beside the attempt that runs; answered by
-    /// `ChangeReady`.
-    PrepareChange {
-        /// Which execution.
-        execution: ExecutionId,
-        /// The attempt that runs.
-        attempt: Attempt,
-        /// `wasm` or `container`.
-        engine: String,
-        /// What to fetch.
-        digest: Digest,
-        /// For which version.
-        version: Version,
-    },
-    /// Give the running attempt other limits; answered by `Resized`.
-    Resize {
-        /// Which execution.
-        execution: ExecutionId,
-        /// Its attempt.
-        attempt: Attempt,
-        /// Its engine.
-        engine: String,
-        /// Of which version.
-        version: Version,
-        /// Share of a core.
-        cpu: Cpu,
-        /// Upper bound of its memory.
-        memory: Memory,
-        /// The bound that holds now.
-        memory_now: Memory,
     },
     /// Ask the running attempt to end within `grace`; zero ends it at once. Answered by `Ended`.
     Stop {

@@ -5,7 +5,6 @@
 //! simulator carry the same answers out.
 
 mod agent;
-mod change;
 mod execution;
 mod flow;
 mod input;
@@ -18,7 +17,6 @@ mod recovery;
 mod restart;
 
 pub use agent::AgentLogic;
-pub use change::{Behind, Change};
 pub use execution::{Event, Execution, KILL_AGAIN, Stage, StopCause, Stopping};
 pub use input::{Call, Input, Output, Recovered, Step, Ticket, Trouble};
 pub use keeper::{Keeper, Offer, Verdict};

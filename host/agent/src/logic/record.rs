@@ -1,15 +1,15 @@
 //! What an agent must remember over a restart, as values. How it is stored is the shell's.
 
-use std::{collections::BTreeMap, sync::Arc};
+use std::collections::BTreeMap;
 
 use pliant_types::{
-    Attempt, ExecutionId, ExitStatus, Fence, HostId, Phase, Version,
-    assignment::{AssignedExecution, TaskTemplate},
+    Attempt, ExecutionId, ExitStatus, Fence, HostId, Phase,
+    assignment::AssignedExecution,
     report::{Obeyed, Results},
 };
 use serde::{Deserialize, Serialize};
 
-use super::{Behind, Moment, Restarts, Stage};
+use super::{Moment, Restarts, Stage};
 
 /// What the agent knows of its own host.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -48,12 +48,6 @@ pub struct Record {
     pub exit: Option<ExitStatus>,
     /// What it left.
     pub results: Option<Results>,
-    /// What its attempt obeys, while that is not what is assigned.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub behind: Option<Behind>,
-    /// The assigned version that it cannot become where it is.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub refused: Option<Version>,
 }
 
 impl Record {
@@ -61,15 +55,6 @@ impl Record {
     #[must_use]
     pub const fn id(&self) -> ExecutionId {
         self.assigned.execution
-    }
-
-    /// The version and template that its attempt obeys.
-    #[must_use]
-    pub fn obeyed(&self) -> (Version, &Arc<TaskTemplate>) {
-        match &self.behind {
-            Some(behind) => (behind.version, &behind.template),
-            None => (self.assigned.version, &self.assigned.template),
-        }
     }
 
     /// Whether a crash would leave the same of both: stages of an attempt that may have begun are
@@ -86,7 +71,6 @@ impl Record {
     #[must_use]
     pub fn is_urgent(&self, next: &Self) -> bool {
         self.assigned != next.assigned
-            || self.behind != next.behind
             || self.attempt != next.attempt
             || self.exit != next.exit
             || self.stage.is_remembered() != next.stage.is_remembered()

@@ -7,7 +7,7 @@ use pliant_types::{ExitReason, ExitStatus, Millis};
 
 use super::{
     AgentLogic, Edit, Event, Execution, HostRecord, Image, Keeper, Lease, Moment, Output, Record,
-    Recovered, Stage, StopCause, link::Link,
+    Recovered, Stage, link::Link,
 };
 
 /// How long after a restart nothing begins unless the controller was heard: what was stopped or
@@ -76,11 +76,6 @@ fn resume(record: Record, running: Option<&Recovered>, now: Moment) -> Execution
             execution.record.attempt = execution.record.attempt.next();
             execution.record.stage = Stage::Held;
             execution.detail = Some("the agent was restarted; waits for its controller".to_owned());
-        }
-        // It was to go on as another version: it does, as an attempt that may begin now.
-        (Stage::Stopping(stopping), None) if stopping.cause == StopCause::Change => {
-            execution.record.attempt = execution.record.attempt.next();
-            execution.record.stage = Stage::Held;
         }
         (Stage::StoppingStart(stopping), Some(_)) => {
             execution.record.stage = Stage::Stopping(stopping);

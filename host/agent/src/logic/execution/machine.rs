@@ -1,9 +1,9 @@
 //! What each transition of an execution does: stages, steps, what is remembered.
 
-use std::{collections::BTreeMap, sync::Arc};
+use std::collections::BTreeMap;
 
 use pliant_types::{
-    Attempt, ExecutionId, ExitReason, ExitStatus, Fence, Millis, Phase, PortName, Version,
+    Attempt, ExecutionId, ExitReason, ExitStatus, Fence, Millis, Phase, PortName,
     assignment::AssignedExecution, report::Observation, report::Results,
 };
 
@@ -12,7 +12,7 @@ use super::{
     table::{EventKind, Go, next},
     verdict::{AfterEnd, after_end},
 };
-use crate::logic::{Change, Moment, Record, Restarts, Step};
+use crate::logic::{Moment, Record, Restarts, Step};
 
 /// How often what does not end is cut off again.
 pub const KILL_AGAIN: Millis = Millis::from_secs(10);
@@ -69,24 +69,6 @@ pub enum Event {
     },
     /// The driver has forgotten it.
     Removed,
-    /// It has other limits.
-    Resized {
-        /// This attempt.
-        attempt: Attempt,
-        /// Of this version.
-        version: Version,
-        /// Why not, if it has not.
-        refusal: Option<String>,
-    },
-    /// The artifact of what it becomes is ready.
-    ChangeReady {
-        /// Beside this attempt.
-        attempt: Attempt,
-        /// Of this version.
-        version: Version,
-        /// Why not, if it is not.
-        refusal: Option<String>,
-    },
 }
 
 /// One execution.
@@ -100,8 +82,6 @@ pub struct Execution {
     pub detail: Option<String>,
     /// The observation that the controller has made durable.
     pub told: Option<Observation>,
-    /// A change in place that is under way; a crash of the agent ends the attempt with it.
-    pub change: Option<Change>,
 }
 
 impl Execution {
@@ -118,15 +98,13 @@ impl Execution {
             first_up: None,
             exit: None,
             results: None,
-            behind: None,
-            refused: None,
         })
     }
 
     /// One that was remembered.
     #[must_use]
     pub const fn from_record(record: Record) -> Self {
-        Self { record, ports: BTreeMap::new(), detail: None, told: None, change: None }
+        Self { record, ports: BTreeMap::new(), detail: None, told: None }
     }
 
     /// Its id.
@@ -158,8 +136,6 @@ impl Execution {
             Go::Spoil => self.spoil(event),
             Go::Remove => Some(self.remove()),
             Go::Gone => None,
-            Go::Settle => self.settle(event),
-            Go::Exchange => self.exchange(event, now),
         }
     }
 
@@ -169,8 +145,6 @@ impl Execution {
         }
         self.record.stage = Stage::Preparing;
         self.detail = None;
-        self.change = None;
-        (self.record.behind, self.record.refused) = (None, None);
         Step::Prepare {
             execution: self.id(),
             attempt: self.record.attempt,
@@ -182,10 +156,8 @@ impl Execution {
     fn start(&mut self) -> Step {
         self.record.stage = Stage::Starting;
         self.detail = None;
-        let (version, template) = self.record.obeyed();
-        let template = Arc::clone(template);
-        let assigned = AssignedExecution { version, template, ..self.record.assigned.clone() };
-        Step::Start { assigned: Box::new(assigned), attempt: self.record.attempt }
+        let assigned = Box::new(self.record.assigned.clone());
+        Step::Start { assigned, attempt: self.record.attempt }
     }
 
     fn run(&mut self, event: Event, now: Moment) -> Option<Step> {
@@ -195,7 +167,7 @@ impl Execution {
         self.record.stage = Stage::Up { since: now };
         self.record.first_up = self.record.first_up.or(Some(now));
         self.reach(Phase::Running);
-        self.adopt()
+        None
     }
 
     /// An end that nobody asked for.
@@ -209,7 +181,6 @@ impl Execution {
         let after = after_end(&template, &exit, &mut self.record.restarts, ran, now);
         self.record.exit = Some(exit);
         self.ports.clear();
-        self.change = None;
         match after {
             AfterEnd::Done => {
                 self.reach(Phase::Running);
@@ -247,7 +218,7 @@ impl Execution {
         self.ask_stop(stopping.deadline.since(now))
     }
 
-    pub(super) fn ask_stop(&self, grace: Millis) -> Step {
+    fn ask_stop(&self, grace: Millis) -> Step {
         Step::Stop {
             execution: self.id(),
             engine: self.record.assigned.template.engine.clone(),
@@ -264,16 +235,10 @@ impl Execution {
         let new = event.stopping(now);
         let is_earlier = new.deadline < old.deadline && !old.killed;
         let merged = Stopping {
-            cause: match (old.cause, new.cause) {
-                (_, StopCause::Forgotten) | (StopCause::Change, _) => new.cause,
-                _ => old.cause,
-            },
+            cause: if new.cause == StopCause::Forgotten { new.cause } else { old.cause },
             deadline: if is_earlier { new.deadline } else { old.deadline },
             killed: old.killed,
         };
-        if old.cause == StopCause::Change {
-            self.reach(Phase::Stopping);
-        }
         if matches!(self.record.stage, Stage::StoppingStart(_)) {
             self.record.stage = Stage::StoppingStart(merged);
             return None;
@@ -293,11 +258,6 @@ impl Execution {
         };
         if cause == StopCause::Forgotten {
             return Some(self.remove());
-        }
-        if cause == StopCause::Change {
-            self.ports.clear();
-            self.record.attempt = self.record.attempt.next();
-            return Some(self.prepare());
         }
         self.record.exit = Some(exit_of_stop(cause, killed, event.exit()));
         self.finish(cause.phase());
@@ -386,10 +346,8 @@ fn exit_of_stop(cause: StopCause, killed: bool, exit: Option<ExitStatus>) -> Exi
             ExitReason::HostFailure,
             "the host's lease was over, and an exclusive task must not run without one",
         ),
-        StopCause::Asked | StopCause::Forgotten | StopCause::Change if killed => {
-            ExitStatus::of(ExitReason::Killed)
-        }
-        StopCause::Asked | StopCause::Forgotten | StopCause::Change => {
+        StopCause::Asked | StopCause::Forgotten if killed => ExitStatus::of(ExitReason::Killed),
+        StopCause::Asked | StopCause::Forgotten => {
             let own = exit.filter(|exit| exit.reason == ExitReason::Exited);
             own.unwrap_or_else(|| ExitStatus::of(ExitReason::Stopped))
         }
@@ -408,8 +366,6 @@ impl Event {
             Self::Forget { .. } => EventKind::Forget,
             Self::Collected { .. } => EventKind::Collected,
             Self::Removed => EventKind::Removed,
-            Self::Resized { .. } => EventKind::Resized,
-            Self::ChangeReady { .. } => EventKind::ChangeReady,
         }
     }
 
@@ -419,9 +375,7 @@ impl Event {
             | Self::Failed { attempt, .. }
             | Self::Started { attempt, .. }
             | Self::Ended { attempt, .. }
-            | Self::Collected { attempt, .. }
-            | Self::Resized { attempt, .. }
-            | Self::ChangeReady { attempt, .. } => Some(*attempt),
+            | Self::Collected { attempt, .. } => Some(*attempt),
             Self::Begin | Self::StopAsked { .. } | Self::Forget { .. } | Self::Removed => None,
         }
     }

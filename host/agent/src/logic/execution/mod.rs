@@ -3,7 +3,6 @@
 //! `table` is its transition table, `machine` what each transition does, `verdict` what an end
 //! means, `observe` how it is told.
 
-mod change;
 mod machine;
 mod observe;
 mod stage;

@@ -25,15 +25,9 @@ impl Execution {
             exit: record.exit.clone(),
             results: record.results.clone(),
             detail: self.detail.clone(),
-            version: self.has_begun().then(|| record.obeyed().0),
-            refused: record.refused,
+            version: None,
+            refused: None,
         })
-    }
-
-    /// Whether an attempt of it has ever begun.
-    fn has_begun(&self) -> bool {
-        let begins = matches!(self.record.stage, Stage::Preparing | Stage::Starting);
-        begins || self.record.first_up.is_some()
     }
 
     /// Without probes what runs is healthy; nothing else is known to be.

@@ -59,8 +59,6 @@ pub enum StopCause {
     LeaseOver,
     /// Nobody lists it any more: it ends without a report.
     Forgotten,
-    /// It goes on as another version, as its next attempt.
-    Change,
 }
 
 /// A stage without what it holds: the rows of the table.
@@ -164,7 +162,7 @@ impl StopCause {
     #[must_use]
     pub const fn phase(self) -> Phase {
         match self {
-            Self::Asked | Self::Forgotten | Self::Change => Phase::Stopped,
+            Self::Asked | Self::Forgotten => Phase::Stopped,
             Self::TimedOut | Self::LeaseOver => Phase::Failed,
         }
     }

@@ -14,8 +14,6 @@ pub(super) enum EventKind {
     Forget,
     Collected,
     Removed,
-    Resized,
-    ChangeReady,
 }
 
 /// What a transition does.
@@ -47,10 +45,6 @@ pub(super) enum Go {
     Remove,
     /// Nothing is left.
     Gone,
-    /// It has other limits, or cannot have them.
-    Settle,
-    /// What it becomes is ready, or cannot be made so.
-    Exchange,
 }
 
 pub(super) const fn next(stage: StageKind, event: EventKind) -> Go {
@@ -73,16 +67,13 @@ pub(super) const fn next(stage: StageKind, event: EventKind) -> Go {
 
         (S::Held | S::Preparing | S::Waiting | S::Collecting | S::Ended, E::Forget) => Go::Remove,
         (S::Removing, E::Removed) => Go::Gone,
-
-        (S::Up, E::Resized) => Go::Settle,
-        (S::Up, E::ChangeReady) => Go::Exchange,
         _ => Go::Stay,
     }
 }
 
 #[cfg(test)]
 impl EventKind {
-    pub(super) const ALL: [Self; 11] = [
+    pub(super) const ALL: [Self; 9] = [
         Self::Begin,
         Self::Prepared,
         Self::Failed,
@@ -92,7 +83,5 @@ impl EventKind {
         Self::Forget,
         Self::Collected,
         Self::Removed,
-        Self::Resized,
-        Self::ChangeReady,
     ];
 }

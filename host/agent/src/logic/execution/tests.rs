@@ -23,16 +23,16 @@ fn the_whole_matrix_of_stages_and_events() {
         matrix += "\n";
     }
     expect_test::expect![[r#"
-                      Begin      Prepared   Failed     Started    Ended      StopAsked  Forget     Collected  Removed    Resized    ChangeReady
-        Held          Prepare    -          -          -          -          End        Remove     -          -          -          -
-        Preparing     -          Start      Judge      -          -          End        Remove     -          -          -          -
-        Starting      -          -          Judge      Run        Judge      AwaitStart AwaitStart -          -          -          -
-        Up            -          -          -          -          Judge      Stop       Stop       -          -          Settle     Exchange
-        Waiting       Prepare    -          -          -          -          End        Remove     -          -          -          -
-        Collecting    -          -          Spoil      -          -          -          Remove     Complete   -          -          -
-        StoppingStart -          -          End        Stop       End        Merge      Merge      -          -          -          -
-        Stopping      -          -          -          -          End        Merge      Merge      -          -          -          -
-        Ended         -          -          -          -          -          -          Remove     -          -          -          -
-        Removing      -          -          -          -          -          -          -          -          Gone       -          -
+                      Begin      Prepared   Failed     Started    Ended      StopAsked  Forget     Collected  Removed
+        Held          Prepare    -          -          -          -          End        Remove     -          -
+        Preparing     -          Start      Judge      -          -          End        Remove     -          -
+        Starting      -          -          Judge      Run        Judge      AwaitStart AwaitStart -          -
+        Up            -          -          -          -          Judge      Stop       Stop       -          -
+        Waiting       Prepare    -          -          -          -          End        Remove     -          -
+        Collecting    -          -          Spoil      -          -          -          Remove     Complete   -
+        StoppingStart -          -          End        Stop       End        Merge      Merge      -          -
+        Stopping      -          -          -          -          End        Merge      Merge      -          -
+        Ended         -          -          -          -          -          -          Remove     -          -
+        Removing      -          -          -          -          -          -          -          -          Gone
     "#]].assert_eq(&matrix);
 }

@@ -4,8 +4,8 @@
 use std::collections::BTreeMap;
 
 use pliant_types::{
-    Attempt, ExecutionId, ExitReason, ExitStatus, Kind, Memory, Millis, Phase, Version,
-    assignment::{AssignedExecution, Desired, InPlace},
+    Attempt, ExecutionId, ExitReason, ExitStatus, Kind, Millis, Phase,
+    assignment::{AssignedExecution, Desired},
 };
 use proptest::prelude::*;
 
@@ -25,8 +25,6 @@ enum Act {
     AskStop(u8),
     Unlist(u8),
     Assign(u8),
-    Change(u8, u8),
-    Settle(u8, bool),
     Pass(u8),
     Acknowledge,
     CutOff,
@@ -47,9 +45,7 @@ fn act() -> impl Strategy<Value = Act> {
         1 => which.clone().prop_map(Act::Remove),
         1 => which.clone().prop_map(Act::AskStop),
         1 => which.clone().prop_map(Act::Unlist),
-        1 => which.clone().prop_map(Act::Assign),
-        3 => (which.clone(), any::<u8>()).prop_map(|(one, how)| Act::Change(one, how)),
-        3 => (which, any::<bool>()).prop_map(|(one, well)| Act::Settle(one, well)),
+        1 => which.prop_map(Act::Assign),
         2 => (1u8..40).prop_map(Act::Pass),
         1 => Just(Act::Acknowledge),
         1 => Just(Act::CutOff),
@@ -69,8 +65,6 @@ struct World {
     stopping: BTreeMap<ExecutionId, Attempt>,
     collecting: BTreeMap<ExecutionId, Attempt>,
     removing: Vec<ExecutionId>,
-    /// Answers that changes in place wait for.
-    changing: Vec<(ExecutionId, Attempt, Version, bool)>,
     started: BTreeMap<ExecutionId, Attempt>,
     /// The furthest phase that was ever told of each.
     told: BTreeMap<ExecutionId, Phase>,
@@ -92,7 +86,6 @@ impl World {
             stopping: BTreeMap::new(),
             collecting: BTreeMap::new(),
             removing: Vec::new(),
-            changing: Vec::new(),
             started: BTreeMap::new(),
             told: BTreeMap::new(),
             stop_asked: Vec::new(),
@@ -110,36 +103,6 @@ impl World {
         self.next += 1;
         self.listed.insert(one.execution, one);
         self.offer();
-    }
-
-    /// The same execution as another version: other limits, another program, or only other rules.
-    fn change(&mut self, which: u8, how: u8) {
-        let Some(id) = self.pick(which) else { return };
-        let Some(one) = self.listed.get_mut(&id) else { return };
-        let mut template = one.template.as_ref().clone();
-        match how % 3 {
-            0 => template.memory = Memory::from_mib(u64::from(how % 64) + 32),
-            1 => template.args = vec![how.to_string()],
-            _ => template.kill_timeout = Millis::from_secs(u64::from(how % 9) + 1),
-        }
-        one.version = one.version.next();
-        one.in_place = if how < 128 { InPlace::Live } else { InPlace::Restart };
-        one.template = std::sync::Arc::new(template);
-        self.offer();
-    }
-
-    fn settle(&mut self, which: u8, well: bool) {
-        if usize::from(which) >= self.changing.len() {
-            return;
-        }
-        let (id, attempt, version, prepared) = self.changing.remove(usize::from(which));
-        let refusal = (!well).then(|| "it cannot".to_owned());
-        let event = if prepared {
-            Event::ChangeReady { attempt, version, refusal }
-        } else {
-            Event::Resized { attempt, version, refusal }
-        };
-        self.rig.tell(Input::Execution(id, event));
     }
 
     fn offer(&mut self) {
@@ -224,8 +187,6 @@ impl World {
                 }
             }
             Act::Assign(flavour) => self.assign(flavour),
-            Act::Change(which, how) => self.change(which, how),
-            Act::Settle(which, well) => self.settle(which, well),
             Act::Pass(secs) => self.rig.pass(u64::from(secs)),
             Act::Acknowledge => self.rig.acknowledge(),
             Act::CutOff => {
@@ -245,7 +206,6 @@ impl World {
         self.stopping.clear();
         self.collecting.clear();
         self.removing.clear();
-        self.changing.clear();
         self.observe();
         self.rig.join();
         self.offer();
@@ -270,12 +230,6 @@ impl World {
                     if self.running.get(&execution) == Some(&attempt) {
                         self.stopping.insert(execution, attempt);
                     }
-                }
-                Step::PrepareChange { execution, attempt, version, .. } => {
-                    self.changing.push((execution, attempt, version, true));
-                }
-                Step::Resize { execution, attempt, version, .. } => {
-                    self.changing.push((execution, attempt, version, false));
                 }
                 Step::Collect { execution, attempt } => {
                     self.collecting.insert(execution, attempt);

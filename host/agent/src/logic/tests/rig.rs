@@ -263,12 +263,6 @@ pub(super) fn word(step: &Step) -> String {
         Step::Prepare { execution, attempt, .. } => format!("prepare {execution}/{attempt}"),
         Step::Start { assigned, attempt } => format!("start {}/{attempt}", assigned.execution),
         Step::Stop { execution, grace, .. } => format!("stop {execution} in {grace}"),
-        Step::PrepareChange { execution, version, .. } => {
-            format!("prepare {execution} for version {version}")
-        }
-        Step::Resize { execution, cpu, memory, .. } => {
-            format!("resize {execution} to {cpu} {memory}")
-        }
         Step::Collect { execution, .. } => format!("collect {execution}"),
         Step::Remove { execution, .. } => format!("remove {execution}"),
     }
