@@ -165,6 +165,23 @@ impl Machine {
                 };
                 say(chance.between(1, 400), execution, event)
             }
+            Step::PrepareNext { execution, version, .. } => {
+                let event = if chance.permille(self.failing / 4) {
+                    let exit = ExitStatus::with_detail(ExitReason::ArtifactInvalid, "simulated");
+                    Event::NextFailed { version, exit }
+                } else {
+                    Event::NextPrepared { version }
+                };
+                say(chance.between(1, 400), execution, event)
+            }
+            Step::Resize { execution, attempt, to, .. } => {
+                let event = if to.below_bytes.is_some() && chance.permille(200) {
+                    Event::ResizeRefused { attempt, why: "simulated".to_owned() }
+                } else {
+                    Event::Resized { attempt }
+                };
+                say(chance.between(1, 50), execution, event)
+            }
             Step::Start { assigned, attempt } => {
                 self.start_guest(*assigned, attempt, (chance, oracle))
             }

@@ -3,6 +3,7 @@
 mod archive;
 mod cache;
 mod caller;
+mod changes;
 mod clock;
 mod config;
 mod drivers;

@@ -13,7 +13,7 @@ use super::{
     AgentError,
     ledger::{Answer, Edits, Ledger},
 };
-use crate::logic::{Call, Edit, Output, Step};
+use crate::logic::{Call, Edit, Output, Step, Then};
 
 /// How long the ledger is left alone after a failure.
 const RETRY: Duration = Duration::from_secs(1);
@@ -41,7 +41,8 @@ impl Outage {
         let mut free = Output::default();
         let mut kept = Output { edits: output.edits, later: output.later, ..Output::default() };
         for step in output.steps {
-            if let Step::Stop { execution, .. } = &step {
+            // An end that a beginning follows waits like that beginning.
+            if let Step::Stop { execution, then: Then::Over, .. } = &step {
                 self.call_off(*execution);
                 kept.steps.retain(|other| !begins(other, *execution));
                 free.steps.push(step);
@@ -126,7 +127,9 @@ fn newest_only(edits: &mut Vec<Edit>) {
 fn begins(step: &Step, wanted: ExecutionId) -> bool {
     match step {
         Step::Start { assigned, .. } => assigned.execution == wanted,
-        Step::Prepare { execution, .. } => *execution == wanted,
+        Step::Prepare { execution, .. }
+        | Step::PrepareNext { execution, .. }
+        | Step::Resize { execution, .. } => *execution == wanted,
         Step::Stop { .. } | Step::Collect { .. } | Step::Remove { .. } => false,
     }
 }
@@ -148,7 +151,8 @@ mod tests {
 
     fn stop(number: u64) -> Step {
         let (engine, grace) = ("wasm".to_owned(), Millis::ZERO);
-        Step::Stop { execution: id(number), engine, attempt: Attempt::FIRST, grace }
+        let then = Then::Over;
+        Step::Stop { execution: id(number), engine, attempt: Attempt::FIRST, grace, then }
     }
 
     fn steps(steps: Vec<Step>) -> Output {

@@ -79,7 +79,10 @@ impl Agent {
         let known: Vec<_> = image
             .executions
             .values()
-            .map(|one| (one.id(), one.assigned.template.engine.clone()))
+            .map(|one| {
+                let obeys = one.obeys.as_ref().map(|obeys| &obeys.template);
+                (one.id(), obeys.unwrap_or(&one.assigned.template).engine.clone())
+            })
             .collect();
         let recovered = drivers.recover(&known).await;
         let (logic, first) = AgentLogic::recover(image, &boot, &recovered, clock::now());

@@ -3,7 +3,7 @@
 //! Keys: `host`, `execution/e_412`, `template/j_17/3/0` (the piece of a template; a value is
 //! bounded, a template is not).
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use pliant_journal::store::DurableMap;
 use pliant_types::{JobUid, Version, assignment::TaskTemplate};
@@ -15,6 +15,9 @@ use crate::logic::{Edit, HostRecord, Image, Record};
 const HOST: &str = "host";
 const EXECUTION: &str = "execution/";
 const TEMPLATE: &str = "template/";
+
+/// Members of a record that hold a version and its template.
+const HOLDERS: [&str; 2] = ["assigned", "obeys"];
 
 /// Bytes of a piece of a template: some of them fit one commit.
 const PIECE_BYTES: usize = 16 * 1_024;
@@ -30,7 +33,8 @@ pub(super) type Changes = BTreeMap<String, Option<Vec<u8>>>;
 pub(super) struct Codec {
     /// Pieces and users of each template.
     templates: BTreeMap<TemplateKey, (usize, usize)>,
-    users: BTreeMap<pliant_types::ExecutionId, TemplateKey>,
+    /// What is assigned, and what an attempt obeys if that is another one.
+    users: BTreeMap<pliant_types::ExecutionId, BTreeSet<TemplateKey>>,
 }
 
 fn template_key((job, version): TemplateKey, piece: usize) -> String {
@@ -64,7 +68,9 @@ impl Codec {
                 Edit::Put(record) => self.put(record, &mut changes),
                 Edit::Remove(id) => {
                     changes.insert(format!("{EXECUTION}{id}"), None);
-                    self.release(*id, &mut changes);
+                    for key in self.users.remove(id).unwrap_or_default() {
+                        self.release(key, &mut changes);
+                    }
                 }
             }
         }
@@ -73,15 +79,23 @@ impl Codec {
 
     fn put(&mut self, record: &Record, changes: &mut Changes) {
         let id = record.id();
-        let key = (record.assigned.job, record.assigned.version);
-        if self.users.get(&id) != Some(&key) {
-            self.hold(key, &record.assigned.template, changes);
-            self.release(id, changes);
-            self.users.insert(id, key);
+        let used = templates_of(record);
+        let before = self.users.get(&id).cloned().unwrap_or_default();
+        for (key, template) in &used {
+            if !before.contains(key) {
+                self.hold(*key, template, changes);
+            }
         }
+        let now: BTreeSet<TemplateKey> = used.into_keys().collect();
+        for key in before.difference(&now) {
+            self.release(*key, changes);
+        }
+        self.users.insert(id, now);
         let mut value = serde_json::to_value(record).expect("records have only string keys");
-        if let Some(assigned) = value.get_mut("assigned").and_then(Value::as_object_mut) {
-            assigned.remove("template");
+        for holder in HOLDERS {
+            if let Some(holder) = value.get_mut(holder).and_then(Value::as_object_mut) {
+                holder.remove("template");
+            }
         }
         changes.insert(format!("{EXECUTION}{id}"), Some(json(&value)));
     }
@@ -100,8 +114,7 @@ impl Codec {
         self.templates.insert(key, (pieces, 1));
     }
 
-    fn release(&mut self, id: pliant_types::ExecutionId, changes: &mut Changes) {
-        let Some(key) = self.users.remove(&id) else { return };
+    fn release(&mut self, key: TemplateKey, changes: &mut Changes) {
         let Some((pieces, users)) = self.templates.get_mut(&key) else { return };
         *users -= 1;
         if *users == 0 {
@@ -161,27 +174,44 @@ impl Codec {
         value: &[u8],
         templates: &BTreeMap<TemplateKey, Value>,
     ) -> Result<Record, AgentError> {
-        let wrong = |why: String| AgentError::Entry { key: key.to_owned(), why };
+        let wrong = |why: &str| AgentError::Entry { key: key.to_owned(), why: why.to_owned() };
         let mut value: Value = parse(key, value)?;
-        let assigned = value
-            .get_mut("assigned")
-            .and_then(Value::as_object_mut)
-            .ok_or_else(|| wrong("it has no assignment".to_owned()))?;
-        let uid = assigned.get("job").cloned().unwrap_or_default();
-        let version = assigned.get("version").cloned().unwrap_or_default();
-        let template: TemplateKey = serde_json::from_value(Value::Array(vec![uid, version]))
-            .map_err(|error| wrong(error.to_string()))?;
-        let body = templates.get(&template);
-        let body = body.ok_or_else(|| wrong("its template is missing".to_owned()))?;
-        assigned.insert("template".to_owned(), body.clone());
-        let record: Record =
-            serde_json::from_value(value).map_err(|error| wrong(error.to_string()))?;
-        if let Some((_, users)) = self.templates.get_mut(&template) {
-            *users += 1;
+        let job = value.pointer("/assigned/job").cloned();
+        let job = job.ok_or_else(|| wrong("it has no assignment"))?;
+        let mut used = BTreeSet::new();
+        for holder in HOLDERS {
+            let Some(holder) = value.get_mut(holder).and_then(Value::as_object_mut) else {
+                continue;
+            };
+            let version = holder.get("version").cloned().unwrap_or_default();
+            let template: TemplateKey =
+                serde_json::from_value(Value::Array(vec![job.clone(), version]))
+                    .map_err(|error| wrong(&error.to_string()))?;
+            let body = templates.get(&template).ok_or_else(|| wrong("its template is missing"))?;
+            holder.insert("template".to_owned(), body.clone());
+            used.insert(template);
         }
-        self.users.insert(record.id(), template);
+        let record: Record =
+            serde_json::from_value(value).map_err(|error| wrong(&error.to_string()))?;
+        for template in &used {
+            if let Some((_, users)) = self.templates.get_mut(template) {
+                *users += 1;
+            }
+        }
+        self.users.insert(record.id(), used);
         Ok(record)
     }
+}
+
+/// The templates that a record names, by the key under which they are stored.
+fn templates_of(record: &Record) -> BTreeMap<TemplateKey, &TaskTemplate> {
+    let assigned = &record.assigned;
+    let mut templates =
+        BTreeMap::from([((assigned.job, assigned.version), assigned.template.as_ref())]);
+    if let Some(obeys) = &record.obeys {
+        templates.entry((assigned.job, obeys.version)).or_insert(&obeys.template);
+    }
+    templates
 }
 
 fn parse<T: serde::de::DeserializeOwned>(key: &str, value: &[u8]) -> Result<T, AgentError> {
@@ -201,7 +231,7 @@ fn parse_template_key(rest: &str) -> Option<(TemplateKey, usize)> {
 mod tests {
     use super::*;
     use crate::daemon::ledger::write;
-    use crate::logic::{Execution, Moment, Stage};
+    use crate::logic::{Execution, Moment, Obeys, Refused, Stage};
     use pliant_journal::store::{Edit as MapEdit, MemoryMap};
     use pliant_types::{ExecutionId, Fence, HostId, assignment::AssignedExecution};
     use std::sync::Arc;
@@ -268,6 +298,45 @@ mod tests {
         commit(&mut map, &mut codec, &edits);
         assert_eq!(map.len(), 1 + 1 + 1);
         assert_eq!(Codec::read(&map).unwrap().1, image);
+    }
+
+    #[test]
+    fn a_record_between_two_versions_holds_both_templates() {
+        let disk = MemoryMap::default();
+        let mut map = disk.open().unwrap().map;
+        let mut codec = Codec::default();
+        let old = assigned(1, 1, "old");
+        let mut between = record(1, 2, "new");
+        between.obeys = Some(Obeys { version: old.version, template: old.template });
+        between.refused = Some(Refused { version: Version::new(2), why: "no room".to_owned() });
+        let mut image = Image::default();
+        let put = |record: &Record| [Edit::Put(Box::new(record.clone()))];
+        put(&between).iter().for_each(|edit| image.apply(edit));
+        commit(&mut map, &mut codec, &put(&between));
+        assert_eq!(map.len(), 2 + 1);
+        let (mut codec, read) = Codec::read(&map).unwrap();
+        assert_eq!(read, image);
+        between.obeys = Some(Obeys {
+            version: between.assigned.version,
+            template: Arc::clone(&between.assigned.template),
+        });
+        commit(&mut map, &mut codec, &put(&between));
+        assert_eq!(map.len(), 1 + 1, "nobody needs the older template");
+    }
+
+    #[test]
+    fn a_record_of_an_older_release_is_read() {
+        let disk = MemoryMap::default();
+        let mut map = disk.open().unwrap().map;
+        commit(&mut map, &mut Codec::default(), &[Edit::Put(Box::new(record(1, 1, "a")))]);
+        let mut older: Value = serde_json::from_slice(map.get(b"execution/e_1").unwrap()).unwrap();
+        for field in ["obeys", "refused"] {
+            older.as_object_mut().unwrap().remove(field).unwrap();
+        }
+        let older = json(&older);
+        map.commit(&[MapEdit::Put { key: b"execution/e_1", value: &older }]).unwrap();
+        let read = Codec::read(&map).unwrap().1;
+        assert_eq!(read.executions[&ExecutionId::new(1)], record(1, 1, "a"));
     }
 
     #[test]

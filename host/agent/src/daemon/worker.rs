@@ -54,6 +54,17 @@ pub(super) struct Live {
     /// Ends what is done for it.
     cancel: CancellationToken,
     pin: Option<Arc<Pin>>,
+    /// What the version needs that may follow; the other one stays until it does.
+    next: Option<Arc<Pin>>,
+}
+
+/// Whose artifact is pinned.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Whose {
+    /// The attempt's.
+    Attempt,
+    /// The next version's.
+    Next,
 }
 
 impl Worker {
@@ -74,7 +85,22 @@ impl Worker {
                     }
                 });
             }
-            Step::Stop { execution, engine, attempt, grace } => {
+            Step::PrepareNext { execution, version, engine, digest } => {
+                self.spawn(execution, async move {
+                    let done = worker.prepare_next(execution, version, &engine, digest).await;
+                    worker.event(execution, done).await;
+                });
+            }
+            Step::Resize { execution, engine, attempt, to } => {
+                self.spawn(execution, async move {
+                    let done = match worker.resize(execution, &engine, to).await {
+                        Ok(()) => Event::Resized { attempt },
+                        Err(why) => Event::ResizeRefused { attempt, why },
+                    };
+                    worker.event(execution, done).await;
+                });
+            }
+            Step::Stop { execution, engine, attempt, grace, then: _ } => {
                 self.spawn(execution, async move {
                     if let Some(exit) = worker.stop(execution, &engine, grace).await {
                         worker.event(execution, Event::Ended { attempt, exit }).await;
@@ -112,9 +138,11 @@ impl Worker {
     fn spawn(&self, id: ExecutionId, work: impl Future<Output = ()> + Send + 'static) {
         let cancel = {
             let mut live = self.live();
-            let one = live
-                .entry(id)
-                .or_insert_with(|| Live { cancel: self.stop.child_token(), pin: None });
+            let one = live.entry(id).or_insert_with(|| Live {
+                cancel: self.stop.child_token(),
+                pin: None,
+                next: None,
+            });
             one.cancel.clone()
         };
         self.tasks.spawn(async move {
@@ -138,23 +166,27 @@ impl Worker {
         engine: &str,
         digest: Digest,
     ) -> Event {
-        let told = Told { id, attempt, inputs: self.inputs.clone() };
-        match self.make_ready(&told, engine, digest).await {
+        let told = Told { id, attempt: Some(attempt), inputs: self.inputs.clone() };
+        match self.make_ready(&told, engine, digest, Whose::Attempt).await {
             Ok(()) => Event::Prepared { attempt },
             Err(exit) => Event::Failed { attempt, exit },
         }
     }
 
-    async fn make_ready(
+    pub(super) async fn make_ready(
         &self,
         told: &Told,
         engine: &str,
         digest: Digest,
+        whose: Whose,
     ) -> Result<(), ExitStatus> {
         let driver = self.drivers.get(engine)?;
         let pin = Arc::new(self.cache.pin(digest));
         if let Some(live) = self.live().get_mut(&told.id) {
-            live.pin = Some(Arc::clone(&pin));
+            match whose {
+                Whose::Attempt => (live.pin, live.next) = (Some(Arc::clone(&pin)), None),
+                Whose::Next => live.next = Some(Arc::clone(&pin)),
+            }
         }
         match self.prepare_once(told, &*driver, &pin, digest).await? {
             Err(DriverError::DigestMismatch { .. }) => {
@@ -240,7 +272,7 @@ impl Worker {
         id: ExecutionId,
         attempt: Attempt,
     ) -> Result<Option<Results>, ExitStatus> {
-        let told = Told { id, attempt, inputs: self.inputs.clone() };
+        let told = Told { id, attempt: Some(attempt), inputs: self.inputs.clone() };
         let (output, into, limits) =
             (self.places.output(id), self.places.results(id), self.limits.clone());
         let path = into.clone();
@@ -327,15 +359,17 @@ fn exit_of_client(what: &str, error: &ClientError) -> ExitStatus {
 }
 
 /// Tells what an attempt does now.
-struct Told {
-    id: ExecutionId,
-    attempt: Attempt,
-    inputs: mpsc::Sender<Input>,
+pub(super) struct Told {
+    pub(super) id: ExecutionId,
+    /// Nothing while another one runs, whose words are shown.
+    pub(super) attempt: Option<Attempt>,
+    pub(super) inputs: mpsc::Sender<Input>,
 }
 
 impl Told {
     fn say(&self, detail: String) {
-        let input = Input::Progress { execution: self.id, attempt: self.attempt, detail };
+        let Some(attempt) = self.attempt else { return };
+        let input = Input::Progress { execution: self.id, attempt, detail };
         // Words may be lost when much is going on; states may not, and go another way.
         let _ = self.inputs.try_send(input);
     }

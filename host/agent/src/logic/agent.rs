@@ -10,7 +10,7 @@ use pliant_types::{
 
 use super::{
     Edit, Event, Execution, HostRecord, Input, Keeper, Lease, Moment, Output, Stage, Step,
-    StopCause, Trouble, Verdict,
+    StopCause, Then, Trouble, Verdict,
     link::{Link, Standing},
 };
 
@@ -141,8 +141,7 @@ impl AgentLogic {
 
     /// Ends an execution and lets go of it; what never ran goes at once.
     pub(super) fn forget(&mut self, id: ExecutionId, now: Moment, out: &mut Output) {
-        let grace =
-            self.executions.get(&id).map(|known| known.record.assigned.template.kill_timeout);
+        let grace = self.executions.get(&id).map(|known| known.template().kill_timeout);
         if let Some(grace) = grace {
             self.event(id, Event::Forget { grace }, now, out);
         }
@@ -154,7 +153,7 @@ impl AgentLogic {
         match self.executions.get_mut(&id) {
             Some(known) => {
                 let before = known.record.clone();
-                known.record.assigned = assigned;
+                out.steps.extend(known.assign(assigned));
                 self.touch(id, now);
                 self.remember(&before, out);
             }
@@ -238,7 +237,7 @@ impl AgentLogic {
     fn act(&mut self, id: ExecutionId, now: Moment, out: &mut Output) {
         let Some(execution) = self.executions.get_mut(&id) else { return };
         if execution.time_limit().is_some_and(|limit| now >= limit) {
-            let grace = execution.record.assigned.template.kill_timeout;
+            let grace = execution.template().kill_timeout;
             let stop = Event::StopAsked { cause: StopCause::TimedOut, grace };
             return self.event(id, stop, now, out);
         }
@@ -272,7 +271,7 @@ impl AgentLogic {
 
     /// Exclusive executions only under a good lease; none while the controller's word is awaited.
     fn may_begin(&self, execution: &Execution, now: Moment) -> bool {
-        let leased = !execution.record.assigned.template.exclusive || self.lease.is_good(now);
+        let leased = !execution.template().exclusive || self.lease.is_good(now);
         self.hold.is_none() && leased
     }
 
@@ -280,16 +279,17 @@ impl AgentLogic {
     pub(super) fn exclusive_ones(&self) -> impl Iterator<Item = &Execution> {
         self.executions.values().filter(|one| {
             let stage = one.record.stage;
-            let begun = matches!(stage, Stage::Preparing | Stage::Starting | Stage::Up { .. });
-            begun && one.record.assigned.template.exclusive
+            let begun = matches!(
+                stage,
+                Stage::Preparing | Stage::Starting | Stage::Up { .. } | Stage::Restarting(_)
+            );
+            begun && one.template().exclusive
         })
     }
 
     fn end_exclusive(&mut self, now: Moment, out: &mut Output) {
-        let ids: Vec<(ExecutionId, Millis)> = self
-            .exclusive_ones()
-            .map(|one| (one.id(), one.record.assigned.template.kill_timeout))
-            .collect();
+        let ids: Vec<(ExecutionId, Millis)> =
+            self.exclusive_ones().map(|one| (one.id(), one.template().kill_timeout)).collect();
         for (id, grace) in ids {
             let stop = Event::StopAsked { cause: StopCause::LeaseOver, grace };
             self.event(id, stop, now, out);
@@ -299,14 +299,14 @@ impl AgentLogic {
     /// What drivers would have to do again if all that they were told was lost: for a resume.
     pub(super) fn step_of(execution: &Execution, now: Moment) -> Option<Step> {
         let record = &execution.record;
-        let engine = record.assigned.template.engine.clone();
+        let engine = execution.template().engine.clone();
         let (id, attempt) = (record.id(), record.attempt);
         match record.stage {
             Stage::Collecting => Some(Step::Collect { execution: id, attempt }),
             Stage::Removing => Some(Step::Remove { execution: id, engine }),
             Stage::Stopping(stopping) => {
                 let grace = stopping.deadline.since(now);
-                Some(Step::Stop { execution: id, engine, attempt, grace })
+                Some(Step::Stop { execution: id, engine, attempt, grace, then: Then::Over })
             }
             _ => None,
         }

@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 
 use pliant_types::{
-    Attempt, Digest, ExecutionId, ExitStatus, Fence, HostId, Millis, PortName,
+    Attempt, Cpu, Digest, ExecutionId, ExitStatus, Fence, HostId, Memory, Millis, PortName,
+    Version,
     assignment::AssignedExecution,
     report::{InventoryItem, Obeyed, Observation, Registered, Renewed, Report, Results},
 };
@@ -98,6 +99,31 @@ pub enum Step {
         attempt: Attempt,
         /// The time it has.
         grace: Millis,
+        /// What follows.
+        then: Then,
+    },
+    /// While an attempt runs, fetch and make ready what another version needs; answered by
+    /// `NextPrepared` or `NextFailed`.
+    PrepareNext {
+        /// Which execution.
+        execution: ExecutionId,
+        /// The other version.
+        version: Version,
+        /// Its engine.
+        engine: String,
+        /// What to fetch.
+        digest: Digest,
+    },
+    /// Change the limits of the running attempt; answered by `Resized` or `ResizeRefused`.
+    Resize {
+        /// Which execution.
+        execution: ExecutionId,
+        /// Its engine.
+        engine: String,
+        /// Its attempt.
+        attempt: Attempt,
+        /// Its limits from now on.
+        to: NewLimits,
     },
     /// Keep what it left in its output; answered by `Collected` or `Failed`.
     Collect {
@@ -113,6 +139,26 @@ pub enum Step {
         /// Its engine.
         engine: String,
     },
+}
+
+/// Other limits for an attempt that runs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct NewLimits {
+    /// CPU share.
+    pub cpu: Cpu,
+    /// Memory.
+    pub memory: Memory,
+    /// Refuse them unless the attempt uses less memory than this, bytes.
+    pub below_bytes: Option<u64>,
+}
+
+/// What follows the end of an attempt.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Then {
+    /// Nothing: the execution is over.
+    Over,
+    /// The next attempt of the same execution.
+    Next,
 }
 
 /// What must be asked of the controller.

@@ -17,15 +17,15 @@ mod recovery;
 mod restart;
 
 pub use agent::AgentLogic;
-pub use execution::{Event, Execution, KILL_AGAIN, Stage, StopCause, Stopping};
-pub use input::{Call, Input, Output, Recovered, Step, Ticket, Trouble};
+pub use execution::{Change, Ending, Event, Execution, KILL_AGAIN, Stage, StopCause, Stopping};
+pub use input::{Call, Input, NewLimits, Output, Recovered, Step, Then, Ticket, Trouble};
 pub use keeper::{Keeper, Offer, Verdict};
 pub use lease::Lease;
 pub use link::{FIRST_RETRY, LONGEST_RETRY, RENEW_EVERY, RENEW_RETRY};
 pub use moment::Moment;
-pub use record::{Edit, HostRecord, Image, Record};
+pub use record::{Edit, HostRecord, Image, Obeys, Record, Refused};
 pub use recovery::HOLD;
 pub use restart::{MAX_HISTORY, Restarts};
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

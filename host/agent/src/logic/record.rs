@@ -1,10 +1,10 @@
 //! What an agent must remember over a restart, as values. How it is stored is the shell's.
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, sync::Arc};
 
 use pliant_types::{
-    Attempt, ExecutionId, ExitStatus, Fence, HostId, Phase,
-    assignment::AssignedExecution,
+    Attempt, ExecutionId, ExitStatus, Fence, HostId, Phase, Version,
+    assignment::{AssignedExecution, TaskTemplate},
     report::{Obeyed, Results},
 };
 use serde::{Deserialize, Serialize};
@@ -48,6 +48,36 @@ pub struct Record {
     pub exit: Option<ExitStatus>,
     /// What it left.
     pub results: Option<Results>,
+    /// What the attempt that was started last obeys; nothing before the first start.
+    #[serde(default)]
+    pub obeys: Option<Obeys>,
+    /// What was assigned and cannot, or may not, be had in place.
+    #[serde(default)]
+    pub refused: Option<Refused>,
+}
+
+/// A version that an attempt obeys.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Obeys {
+    /// The version.
+    pub version: Version,
+    /// Its template.
+    pub template: Arc<TaskTemplate>,
+}
+
+/// A version that was refused.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Refused {
+    /// The version.
+    pub version: Version,
+    /// Why, in words with numbers.
+    pub why: String,
+}
+
+impl std::fmt::Display for Refused {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{} {}", self.version, self.why)
+    }
 }
 
 impl Record {
@@ -58,12 +88,13 @@ impl Record {
     }
 
     /// Whether a crash would leave the same of both: stages of an attempt that may have begun are
-    /// one and the same then.
+    /// one and the same then, and what was started first is what was assigned first.
     #[must_use]
     pub fn is_same_after_crash(&self, next: &Self) -> bool {
         let both_open = !self.stage.is_remembered() && !next.stage.is_remembered();
         let stage = if both_open { self.stage } else { next.stage };
-        self == &Self { stage, ..next.clone() }
+        let obeys = if self.obeys.is_some() { next.obeys.clone() } else { None };
+        self == &Self { stage, obeys, ..next.clone() }
     }
 
     /// Whether `next` must be durable before anything follows from it: what was promised, which
@@ -73,6 +104,8 @@ impl Record {
         self.assigned != next.assigned
             || self.attempt != next.attempt
             || self.exit != next.exit
+            || self.refused != next.refused
+            || (self.obeys.is_some() && self.obeys != next.obeys)
             || self.stage.is_remembered() != next.stage.is_remembered()
             || (next.stage.is_remembered() && self.stage != next.stage)
     }

@@ -1,75 +1,20 @@
 //! What each transition of an execution does: stages, steps, what is remembered.
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, sync::Arc};
 
 use pliant_types::{
-    Attempt, ExecutionId, ExitReason, ExitStatus, Fence, Millis, Phase, PortName,
-    assignment::AssignedExecution, report::Observation, report::Results,
+    Attempt, ExecutionId, Fence, Millis, Phase, PortName, assignment::AssignedExecution,
+    report::Observation,
 };
 
 use super::{
-    stage::{Stage, StopCause, Stopping},
-    table::{EventKind, Go, next},
+    event::Event,
+    stage::Stage,
+    table::{Go, next},
+    turn::UnderWay,
     verdict::{AfterEnd, after_end},
 };
-use crate::logic::{Moment, Record, Restarts, Step};
-
-/// How often what does not end is cut off again.
-pub const KILL_AGAIN: Millis = Millis::from_secs(10);
-
-/// Something that happened to one execution.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Event {
-    /// It may begin, or its back-off is over.
-    Begin,
-    /// The artifact is ready.
-    Prepared {
-        /// For this attempt.
-        attempt: Attempt,
-    },
-    /// Preparing, starting or collecting failed; nothing of it runs.
-    Failed {
-        /// This attempt.
-        attempt: Attempt,
-        /// How.
-        exit: ExitStatus,
-    },
-    /// The guest runs.
-    Started {
-        /// This attempt.
-        attempt: Attempt,
-        /// Real port numbers.
-        ports: BTreeMap<PortName, u16>,
-    },
-    /// The guest has ended, for whatever reason.
-    Ended {
-        /// This attempt.
-        attempt: Attempt,
-        /// How.
-        exit: ExitStatus,
-    },
-    /// It must end.
-    StopAsked {
-        /// Why.
-        cause: StopCause,
-        /// The time it has.
-        grace: Millis,
-    },
-    /// Nobody lists it any more.
-    Forget {
-        /// The time it has, if it runs.
-        grace: Millis,
-    },
-    /// What it left is in the artifact store.
-    Collected {
-        /// Of this attempt.
-        attempt: Attempt,
-        /// What; nothing if it left nothing.
-        results: Option<Results>,
-    },
-    /// The driver has forgotten it.
-    Removed,
-}
+use crate::logic::{Moment, Obeys, Record, Restarts, Step};
 
 /// One execution.
 #[derive(Clone, Debug)]
@@ -80,6 +25,8 @@ pub struct Execution {
     pub ports: BTreeMap<PortName, u16>,
     /// What its attempt does now, in words.
     pub detail: Option<String>,
+    /// A change of the attempt that runs.
+    pub(super) change: Option<UnderWay>,
     /// The observation that the controller has made durable.
     pub told: Option<Observation>,
 }
@@ -98,13 +45,15 @@ impl Execution {
             first_up: None,
             exit: None,
             results: None,
+            obeys: None,
+            refused: None,
         })
     }
 
     /// One that was remembered.
     #[must_use]
     pub const fn from_record(record: Record) -> Self {
-        Self { record, ports: BTreeMap::new(), detail: None, told: None }
+        Self { record, ports: BTreeMap::new(), detail: None, change: None, told: None }
     }
 
     /// Its id.
@@ -130,6 +79,10 @@ impl Execution {
                 None
             }
             Go::Stop => Some(self.stop(&event, now)),
+            Go::Restart => self.next_prepared(&event, now),
+            Go::Refuse => self.next_failed(event),
+            Go::Resized => self.resized(event),
+            Go::Turn => self.turn(event, now),
             Go::Merge => self.merge(&event, now),
             Go::End => self.end(event, now),
             Go::Complete => self.complete(event),
@@ -143,21 +96,33 @@ impl Execution {
         if matches!(self.record.stage, Stage::Waiting { .. }) {
             self.record.attempt = self.record.attempt.next();
         }
+        self.prepare_step()
+    }
+
+    pub(super) fn prepare_step(&mut self) -> Step {
         self.record.stage = Stage::Preparing;
         self.detail = None;
+        let template = self.template();
         Step::Prepare {
             execution: self.id(),
             attempt: self.record.attempt,
-            engine: self.record.assigned.template.engine.clone(),
-            digest: self.record.assigned.template.digest,
+            engine: template.engine.clone(),
+            digest: template.digest,
         }
     }
 
     fn start(&mut self) -> Step {
+        let (version, template) = self.next();
+        let template = Arc::clone(template);
+        let assigned = AssignedExecution {
+            version,
+            template: Arc::clone(&template),
+            ..self.record.assigned.clone()
+        };
         self.record.stage = Stage::Starting;
+        self.record.obeys = Some(Obeys { version, template });
         self.detail = None;
-        let assigned = Box::new(self.record.assigned.clone());
-        Step::Start { assigned, attempt: self.record.attempt }
+        Step::Start { assigned: Box::new(assigned), attempt: self.record.attempt }
     }
 
     fn run(&mut self, event: Event, now: Moment) -> Option<Step> {
@@ -167,17 +132,22 @@ impl Execution {
         self.record.stage = Stage::Up { since: now };
         self.record.first_up = self.record.first_up.or(Some(now));
         self.reach(Phase::Running);
-        None
+        self.pursue()
     }
 
     /// An end that nobody asked for.
-    fn judge(&mut self, event: Event, now: Moment) -> Option<Step> {
+    pub(super) fn judge(&mut self, event: Event, now: Moment) -> Option<Step> {
         let exit = event.exit()?;
+        self.change = None;
+        if let Some(again) = self.fall_back(&exit) {
+            return Some(again);
+        }
         let ran = match self.record.stage {
             Stage::Up { since } => now.since(since),
+            Stage::Restarting(ending) => now.since(ending.since),
             _ => Millis::ZERO,
         };
-        let template = self.record.assigned.template.clone();
+        let template = Arc::clone(self.template());
         let after = after_end(&template, &exit, &mut self.record.restarts, ran, now);
         self.record.exit = Some(exit);
         self.ports.clear();
@@ -204,66 +174,6 @@ impl Execution {
         }
     }
 
-    /// The driver is told to end it: the start came back after a stop was asked, or it runs.
-    fn stop(&mut self, event: &Event, now: Moment) -> Step {
-        let stopping = match self.record.stage {
-            Stage::StoppingStart(stopping) => stopping,
-            _ => event.stopping(now),
-        };
-        if let Event::Started { ports, .. } = event {
-            self.ports.clone_from(ports);
-        }
-        self.record.stage = Stage::Stopping(stopping);
-        self.reach(Phase::Stopping);
-        self.ask_stop(stopping.deadline.since(now))
-    }
-
-    fn ask_stop(&self, grace: Millis) -> Step {
-        Step::Stop {
-            execution: self.id(),
-            engine: self.record.assigned.template.engine.clone(),
-            attempt: self.record.attempt,
-            grace,
-        }
-    }
-
-    /// The earlier deadline counts; being forgotten outweighs every other cause.
-    fn merge(&mut self, event: &Event, now: Moment) -> Option<Step> {
-        let (Stage::StoppingStart(old) | Stage::Stopping(old)) = self.record.stage else {
-            return None;
-        };
-        let new = event.stopping(now);
-        let is_earlier = new.deadline < old.deadline && !old.killed;
-        let merged = Stopping {
-            cause: if new.cause == StopCause::Forgotten { new.cause } else { old.cause },
-            deadline: if is_earlier { new.deadline } else { old.deadline },
-            killed: old.killed,
-        };
-        if matches!(self.record.stage, Stage::StoppingStart(_)) {
-            self.record.stage = Stage::StoppingStart(merged);
-            return None;
-        }
-        self.record.stage = Stage::Stopping(merged);
-        is_earlier.then(|| self.ask_stop(merged.deadline.since(now)))
-    }
-
-    /// It is over because it was to stop.
-    fn end(&mut self, event: Event, now: Moment) -> Option<Step> {
-        let (cause, killed) = match (self.record.stage, &event) {
-            (Stage::StoppingStart(stopping) | Stage::Stopping(stopping), _) => {
-                (stopping.cause, stopping.killed || now >= stopping.deadline)
-            }
-            (_, Event::StopAsked { cause, .. }) => (*cause, false),
-            _ => (StopCause::Forgotten, false),
-        };
-        if cause == StopCause::Forgotten {
-            return Some(self.remove());
-        }
-        self.record.exit = Some(exit_of_stop(cause, killed, event.exit()));
-        self.finish(cause.phase());
-        None
-    }
-
     fn complete(&mut self, event: Event) -> Option<Step> {
         if let Event::Collected { results, .. } = event {
             self.record.results = results;
@@ -278,14 +188,14 @@ impl Execution {
         None
     }
 
-    fn remove(&mut self) -> Step {
+    pub(super) fn remove(&mut self) -> Step {
+        let engine = self.template().engine.clone();
         self.record.stage = Stage::Removing;
         self.ports.clear();
-        let engine = self.record.assigned.template.engine.clone();
         Step::Remove { execution: self.id(), engine }
     }
 
-    fn finish(&mut self, phase: Phase) {
+    pub(super) fn finish(&mut self, phase: Phase) {
         self.record.stage = Stage::Ended;
         self.ports.clear();
         self.detail = None;
@@ -293,7 +203,7 @@ impl Execution {
     }
 
     /// Phases only go forward.
-    fn reach(&mut self, phase: Phase) {
+    pub(super) fn reach(&mut self, phase: Phase) {
         if self.record.reached.may_become(phase) {
             self.record.reached = phase;
         }
@@ -305,6 +215,7 @@ impl Execution {
         let stage = match self.record.stage {
             Stage::Waiting { until } => Some(until),
             Stage::Stopping(stopping) => Some(stopping.deadline),
+            Stage::Restarting(ending) => Some(ending.deadline),
             _ => None,
         };
         [stage, self.time_limit()].into_iter().flatten().min()
@@ -313,87 +224,16 @@ impl Execution {
     /// When `timeouts.execution` is over, if it still can end it.
     #[must_use]
     pub fn time_limit(&self) -> Option<Moment> {
-        let limit = self.record.assigned.template.execution_timeout;
+        let limit = self.template().execution_timeout;
         let can_end = matches!(
             self.record.stage,
-            Stage::Preparing | Stage::Starting | Stage::Up { .. } | Stage::Waiting { .. }
+            Stage::Preparing
+                | Stage::Starting
+                | Stage::Up { .. }
+                | Stage::Restarting(_)
+                | Stage::Waiting { .. }
         );
         let first_up = self.record.first_up.filter(|_| can_end && limit != Millis::ZERO);
         first_up.map(|at| at.after(limit))
-    }
-
-    /// Cuts off what did not end in its time.
-    pub fn kill_if_due(&mut self, now: Moment) -> Option<Step> {
-        let Stage::Stopping(stopping) = &mut self.record.stage else { return None };
-        if now < stopping.deadline {
-            return None;
-        }
-        stopping.killed = true;
-        stopping.deadline = now.after(KILL_AGAIN);
-        self.detail = Some("did not end in its time and is cut off".to_owned());
-        Some(self.ask_stop(Millis::ZERO))
-    }
-}
-
-/// How a stop is told: by its cause, with what the guest itself gave.
-fn exit_of_stop(cause: StopCause, killed: bool, exit: Option<ExitStatus>) -> ExitStatus {
-    match cause {
-        StopCause::TimedOut => ExitStatus::with_detail(
-            ExitReason::TimedOut,
-            "timeouts.execution was over before it had done its work",
-        ),
-        StopCause::LeaseOver => ExitStatus::with_detail(
-            ExitReason::HostFailure,
-            "the host's lease was over, and an exclusive task must not run without one",
-        ),
-        StopCause::Asked | StopCause::Forgotten if killed => ExitStatus::of(ExitReason::Killed),
-        StopCause::Asked | StopCause::Forgotten => {
-            let own = exit.filter(|exit| exit.reason == ExitReason::Exited);
-            own.unwrap_or_else(|| ExitStatus::of(ExitReason::Stopped))
-        }
-    }
-}
-
-impl Event {
-    const fn kind(&self) -> EventKind {
-        match self {
-            Self::Begin => EventKind::Begin,
-            Self::Prepared { .. } => EventKind::Prepared,
-            Self::Failed { .. } => EventKind::Failed,
-            Self::Started { .. } => EventKind::Started,
-            Self::Ended { .. } => EventKind::Ended,
-            Self::StopAsked { .. } => EventKind::StopAsked,
-            Self::Forget { .. } => EventKind::Forget,
-            Self::Collected { .. } => EventKind::Collected,
-            Self::Removed => EventKind::Removed,
-        }
-    }
-
-    const fn attempt(&self) -> Option<Attempt> {
-        match self {
-            Self::Prepared { attempt }
-            | Self::Failed { attempt, .. }
-            | Self::Started { attempt, .. }
-            | Self::Ended { attempt, .. }
-            | Self::Collected { attempt, .. } => Some(*attempt),
-            Self::Begin | Self::StopAsked { .. } | Self::Forget { .. } | Self::Removed => None,
-        }
-    }
-
-    fn exit(self) -> Option<ExitStatus> {
-        match self {
-            Self::Failed { exit, .. } | Self::Ended { exit, .. } => Some(exit),
-            _ => None,
-        }
-    }
-
-    /// The stop that a stop or a forgetting begins.
-    const fn stopping(&self, now: Moment) -> Stopping {
-        let (cause, grace) = match self {
-            Self::StopAsked { cause, grace } => (*cause, *grace),
-            Self::Forget { grace } => (StopCause::Forgotten, *grace),
-            _ => (StopCause::Forgotten, Millis::ZERO),
-        };
-        Stopping { cause, deadline: now.after(grace), killed: false }
     }
 }

@@ -24,10 +24,17 @@ impl Execution {
             ports: self.ports.clone(),
             exit: record.exit.clone(),
             results: record.results.clone(),
-            detail: self.detail.clone(),
-            version: None,
-            refused: None,
+            detail: self.words(),
+            version: record.obeys.as_ref().map(|obeys| obeys.version),
+            refused: record.refused.as_ref().map(|refused| refused.version),
         })
+    }
+
+    /// What it does now, or why it does not do what is assigned.
+    fn words(&self) -> Option<String> {
+        let refused = self.record.refused.as_ref();
+        let refused = || refused.map(|refused| format!("version {refused}"));
+        self.detail.clone().or_else(refused)
     }
 
     /// Without probes what runs is healthy; nothing else is known to be.

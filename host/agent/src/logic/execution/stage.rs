@@ -20,6 +20,8 @@ pub enum Stage {
         /// Since when.
         since: Moment,
     },
+    /// The driver was told to end the attempt; the next one begins by another version.
+    Restarting(Ending),
     /// The last attempt has ended; the next one waits for its back-off.
     Waiting {
         /// Until when.
@@ -35,6 +37,25 @@ pub enum Stage {
     Ended,
     /// The driver was told to forget it.
     Removing,
+}
+
+/// The end of an attempt that another one follows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Ending {
+    /// Since when the attempt was up.
+    pub since: Moment,
+    /// When its time is over; it is cut off then, and again each [`super::KILL_AGAIN`].
+    pub deadline: Moment,
+    /// Whether that time was over once.
+    pub killed: bool,
+}
+
+impl Ending {
+    /// A stop that comes meanwhile: nothing follows any more, and the earlier deadline counts.
+    pub(super) fn merged(self, stopping: Stopping) -> Stopping {
+        let Stopping { cause, deadline, .. } = stopping;
+        Stopping { cause, deadline: deadline.min(self.deadline), killed: self.killed }
+    }
 }
 
 /// A stop that is under way.
@@ -68,6 +89,7 @@ pub(super) enum StageKind {
     Preparing,
     Starting,
     Up,
+    Restarting,
     Waiting,
     Collecting,
     StoppingStart,
@@ -78,11 +100,12 @@ pub(super) enum StageKind {
 
 impl StageKind {
     #[cfg(test)]
-    pub(super) const ALL: [Self; 10] = [
+    pub(super) const ALL: [Self; 11] = [
         Self::Held,
         Self::Preparing,
         Self::Starting,
         Self::Up,
+        Self::Restarting,
         Self::Waiting,
         Self::Collecting,
         Self::StoppingStart,
@@ -99,6 +122,7 @@ impl Stage {
             Self::Preparing => StageKind::Preparing,
             Self::Starting => StageKind::Starting,
             Self::Up { .. } => StageKind::Up,
+            Self::Restarting(_) => StageKind::Restarting,
             Self::Waiting { .. } => StageKind::Waiting,
             Self::Collecting => StageKind::Collecting,
             Self::StoppingStart(_) => StageKind::StoppingStart,
@@ -113,7 +137,11 @@ impl Stage {
     pub const fn may_run(self) -> bool {
         matches!(
             self,
-            Self::Starting | Self::Up { .. } | Self::StoppingStart(_) | Self::Stopping(_)
+            Self::Starting
+                | Self::Up { .. }
+                | Self::Restarting(_)
+                | Self::StoppingStart(_)
+                | Self::Stopping(_)
         )
     }
 
@@ -128,7 +156,11 @@ impl Stage {
             | Self::Stopping(_)
             | Self::Ended
             | Self::Removing => true,
-            Self::Held | Self::Preparing | Self::Starting | Self::Up { .. } => false,
+            Self::Held
+            | Self::Preparing
+            | Self::Starting
+            | Self::Up { .. }
+            | Self::Restarting(_) => false,
         }
     }
 
@@ -151,7 +183,7 @@ impl Stage {
             Self::Held | Self::Waiting { .. } => AttemptState::Waiting,
             Self::Preparing => AttemptState::Preparing,
             Self::Starting | Self::StoppingStart(_) => AttemptState::Starting,
-            Self::Up { .. } | Self::Stopping(_) => AttemptState::Up,
+            Self::Up { .. } | Self::Restarting(_) | Self::Stopping(_) => AttemptState::Up,
             Self::Collecting | Self::Ended | Self::Removing => AttemptState::Ended,
         }
     }

@@ -10,6 +10,10 @@ pub(super) enum EventKind {
     Failed,
     Started,
     Ended,
+    NextPrepared,
+    NextFailed,
+    Resized,
+    ResizeRefused,
     StopAsked,
     Forget,
     Collected,
@@ -33,6 +37,14 @@ pub(super) enum Go {
     AwaitStart,
     /// Tell the driver to end it.
     Stop,
+    /// What the next version needs is ready: end the attempt for it.
+    Restart,
+    /// The next version cannot be had; go on with this one.
+    Refuse,
+    /// The driver has changed the limits, or has not.
+    Resized,
+    /// The attempt that was ended for another one is over: begin that.
+    Turn,
     /// Another reason or an earlier deadline for a stop that is under way.
     Merge,
     /// It is over because it was to stop.
@@ -56,9 +68,16 @@ pub(super) const fn next(stage: StageKind, event: EventKind) -> Go {
         (S::Preparing | S::Starting, E::Failed) | (S::Starting | S::Up, E::Ended) => Go::Judge,
         (S::Starting, E::Started) => Go::Run,
 
+        (S::Up, E::NextPrepared) => Go::Restart,
+        (S::Up, E::NextFailed) => Go::Refuse,
+        (S::Up, E::Resized | E::ResizeRefused) => Go::Resized,
+        (S::Restarting, E::Ended) => Go::Turn,
+
         (S::Held | S::Preparing | S::Waiting, E::StopAsked) => Go::End,
         (S::Starting, E::StopAsked | E::Forget) => Go::AwaitStart,
-        (S::Up, E::StopAsked | E::Forget) | (S::StoppingStart, E::Started) => Go::Stop,
+        (S::Up | S::Restarting, E::StopAsked | E::Forget) | (S::StoppingStart, E::Started) => {
+            Go::Stop
+        }
         (S::StoppingStart | S::Stopping, E::StopAsked | E::Forget) => Go::Merge,
         (S::StoppingStart, E::Failed) | (S::StoppingStart | S::Stopping, E::Ended) => Go::End,
 
@@ -73,12 +92,16 @@ pub(super) const fn next(stage: StageKind, event: EventKind) -> Go {
 
 #[cfg(test)]
 impl EventKind {
-    pub(super) const ALL: [Self; 9] = [
+    pub(super) const ALL: [Self; 13] = [
         Self::Begin,
         Self::Prepared,
         Self::Failed,
         Self::Started,
         Self::Ended,
+        Self::NextPrepared,
+        Self::NextFailed,
+        Self::Resized,
+        Self::ResizeRefused,
         Self::StopAsked,
         Self::Forget,
         Self::Collected,

@@ -1,16 +1,20 @@
 //! Whatever happens in whatever order, with crashes between: never two live attempts, never a phase
-//! backwards, never a start after a stop was asked, never an attempt twice, ends stay ends.
+//! backwards, never a start after a stop was asked, never an attempt twice, ends stay ends. What is
+//! told to be obeyed is what runs, and no attempt is ended for a version that is not ready.
 
-use std::collections::BTreeMap;
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::Arc,
+};
 
 use pliant_types::{
-    Attempt, ExecutionId, ExitReason, ExitStatus, Kind, Millis, Phase,
-    assignment::{AssignedExecution, Desired},
+    Attempt, Cpu, ExecutionId, ExitReason, ExitStatus, Kind, Millis, Phase, Version,
+    assignment::{AssignedExecution, Desired, InPlace},
 };
 use proptest::prelude::*;
 
 use super::rig::{Rig, assigned, id, stopped, template, whole};
-use crate::logic::{Event, Input, Step, Trouble};
+use crate::logic::{Event, Input, Stage, Step, Then, Trouble};
 
 #[derive(Clone, Copy, Debug)]
 enum Act {
@@ -25,6 +29,9 @@ enum Act {
     AskStop(u8),
     Unlist(u8),
     Assign(u8),
+    Change(u8, u8, bool),
+    NextReady(u8, bool),
+    Resize(u8, bool),
     Pass(u8),
     Acknowledge,
     CutOff,
@@ -45,7 +52,10 @@ fn act() -> impl Strategy<Value = Act> {
         1 => which.clone().prop_map(Act::Remove),
         1 => which.clone().prop_map(Act::AskStop),
         1 => which.clone().prop_map(Act::Unlist),
-        1 => which.prop_map(Act::Assign),
+        1 => which.clone().prop_map(Act::Assign),
+        3 => (which.clone(), 0u8..6, any::<bool>()).prop_map(|(w, what, may)| Act::Change(w, what, may)),
+        2 => (which.clone(), any::<bool>()).prop_map(|(w, is)| Act::NextReady(w, is)),
+        2 => (which, any::<bool>()).prop_map(|(w, is)| Act::Resize(w, is)),
         2 => (1u8..40).prop_map(Act::Pass),
         1 => Just(Act::Acknowledge),
         1 => Just(Act::CutOff),
@@ -69,6 +79,13 @@ struct World {
     /// The furthest phase that was ever told of each.
     told: BTreeMap<ExecutionId, Phase>,
     stop_asked: Vec<ExecutionId>,
+    /// Versions that are being made ready beside a running attempt.
+    next_ones: Vec<(ExecutionId, Version)>,
+    /// Versions that were made ready so.
+    ready: BTreeSet<(ExecutionId, Version)>,
+    resizing: BTreeMap<ExecutionId, (Attempt, Cpu)>,
+    /// What the started attempt of each really has: its arguments and its size.
+    has: BTreeMap<ExecutionId, (Vec<String>, Cpu)>,
     next: u64,
 }
 
@@ -89,6 +106,10 @@ impl World {
             started: BTreeMap::new(),
             told: BTreeMap::new(),
             stop_asked: Vec::new(),
+            next_ones: Vec::new(),
+            ready: BTreeSet::new(),
+            resizing: BTreeMap::new(),
+            has: BTreeMap::new(),
             next: 1,
         };
         (0..3).for_each(|one| world.assign(one));
@@ -103,6 +124,53 @@ impl World {
         self.next += 1;
         self.listed.insert(one.execution, one);
         self.offer();
+    }
+
+    /// The same execution at the next version: other rules, another size, or other arguments.
+    fn change(&mut self, id: ExecutionId, what: u8, in_place: InPlace) {
+        let Some(one) = self.listed.get_mut(&id) else { return };
+        let template = Arc::make_mut(&mut one.template);
+        match what {
+            0 => template.kill_timeout = Millis::from_secs(u64::from(one.version.get())),
+            1..=3 => template.cpu = Cpu::from_millis(u32::from(what) * 100),
+            _ => template.args = vec![one.version.to_string()],
+        }
+        (one.version, one.in_place) = (one.version.next(), in_place);
+        self.offer();
+    }
+
+    fn next_ready(&mut self, which: usize, is_ready: bool) {
+        if which >= self.next_ones.len() {
+            return;
+        }
+        let (id, version) = self.next_ones.remove(which);
+        let exit = ExitStatus::of(ExitReason::ArtifactInvalid);
+        let event = if is_ready {
+            self.ready.insert((id, version));
+            Event::NextPrepared { version }
+        } else {
+            Event::NextFailed { version, exit }
+        };
+        self.rig.tell(Input::Execution(id, event));
+    }
+
+    fn resize(&mut self, which: usize, is_done: bool) {
+        let known = self.resizing.keys().nth(which).copied();
+        let Some((id, (attempt, cpu))) = known.and_then(|id| self.resizing.remove_entry(&id))
+        else {
+            return;
+        };
+        let event = if is_done {
+            if self.running.get(&id) == Some(&attempt)
+                && let Some(has) = self.has.get_mut(&id)
+            {
+                has.1 = cpu;
+            }
+            Event::Resized { attempt }
+        } else {
+            Event::ResizeRefused { attempt, why: "no".to_owned() }
+        };
+        self.rig.tell(Input::Execution(id, event));
     }
 
     fn offer(&mut self) {
@@ -187,6 +255,14 @@ impl World {
                 }
             }
             Act::Assign(flavour) => self.assign(flavour),
+            Act::Change(which, what, may) => {
+                let in_place = if may { InPlace::Restart } else { InPlace::Live };
+                if let Some(id) = self.pick(which) {
+                    self.change(id, what, in_place);
+                }
+            }
+            Act::NextReady(which, is_ready) => self.next_ready(usize::from(which), is_ready),
+            Act::Resize(which, is_done) => self.resize(usize::from(which), is_done),
             Act::Pass(secs) => self.rig.pass(u64::from(secs)),
             Act::Acknowledge => self.rig.acknowledge(),
             Act::CutOff => {
@@ -206,6 +282,8 @@ impl World {
         self.stopping.clear();
         self.collecting.clear();
         self.removing.clear();
+        self.next_ones.clear();
+        self.resizing.clear();
         self.observe();
         self.rig.join();
         self.offer();
@@ -225,8 +303,18 @@ impl World {
                     assert!(self.starting.insert(id, attempt).is_none(), "two starts: {id}");
                     let before = self.started.insert(id, attempt);
                     assert!(before < Some(attempt), "attempt {attempt} of {id} starts twice");
+                    self.has.insert(id, (assigned.template.args.clone(), assigned.template.cpu));
                 }
-                Step::Stop { execution, attempt, .. } => {
+                Step::PrepareNext { execution, version, .. } => {
+                    self.next_ones.push((execution, version));
+                }
+                Step::Resize { execution, attempt, to, .. } => {
+                    let before = self.resizing.insert(execution, (attempt, to.cpu));
+                    assert!(before.is_none_or(|(old, _)| old < attempt), "two sizes at once");
+                }
+                Step::Stop { execution, attempt, then, .. } => {
+                    let is_ready = self.ready.iter().any(|(of, _)| *of == execution);
+                    assert!(then == Then::Over || is_ready, "{execution} is ended for nothing");
                     if self.running.get(&execution) == Some(&attempt) {
                         self.stopping.insert(execution, attempt);
                     }
@@ -268,6 +356,14 @@ proptest! {
             for one in live {
                 let last = world.started.get(&one.id());
                 prop_assert_eq!(last, Some(&one.record.attempt), "{}", id(one.id().get()));
+                // A stop does not wait for the answer of a resize.
+                if matches!(one.record.stage, Stage::Up { .. }) {
+                    let obeys = one.record.obeys.as_ref().expect("it was started");
+                    let obeys = (obeys.template.args.clone(), obeys.template.cpu);
+                    prop_assert_eq!(world.has.get(&one.id()), Some(&obeys), "{}", one.id());
+                }
+                let told = one.observation();
+                prop_assert!(told.is_none_or(|told| told.refused.is_none() || told.refused != told.version));
             }
         }
     }

@@ -15,7 +15,8 @@ use pliant_types::{
 };
 
 use crate::logic::{
-    AgentLogic, Call, Event, Image, Input, Moment, Offer, Output, Recovered, Stage, Step, Ticket,
+    AgentLogic, Call, Event, Image, Input, Moment, Offer, Output, Recovered, Stage, Step, Then,
+    Ticket,
 };
 
 pub(super) const HOST: HostId = HostId::new(1);
@@ -27,7 +28,7 @@ pub(super) fn id(number: u64) -> ExecutionId {
     ExecutionId::new(number)
 }
 
-pub(super) fn template(kind: Kind) -> TaskTemplate {
+pub(crate) fn template(kind: Kind) -> TaskTemplate {
     TaskTemplate {
         kind,
         engine: "wasm".to_owned(),
@@ -262,7 +263,19 @@ pub(super) fn word(step: &Step) -> String {
     match step {
         Step::Prepare { execution, attempt, .. } => format!("prepare {execution}/{attempt}"),
         Step::Start { assigned, attempt } => format!("start {}/{attempt}", assigned.execution),
-        Step::Stop { execution, grace, .. } => format!("stop {execution} in {grace}"),
+        Step::PrepareNext { execution, version, .. } => {
+            format!("prepare next {execution} v{version}")
+        }
+        Step::Resize { execution, to, .. } => {
+            let below = to.below_bytes.map_or(String::new(), |bytes| format!(" below {bytes}"));
+            format!("resize {execution} to {} {}{below}", to.cpu, to.memory)
+        }
+        Step::Stop { execution, grace, then: Then::Over, .. } => {
+            format!("stop {execution} in {grace}")
+        }
+        Step::Stop { execution, grace, then: Then::Next, .. } => {
+            format!("end {execution} in {grace}")
+        }
         Step::Collect { execution, .. } => format!("collect {execution}"),
         Step::Remove { execution, .. } => format!("remove {execution}"),
     }
