@@ -15,6 +15,8 @@ pub const OPENAPI: &str = "/v1/openapi.json";
 pub const SERVER_VERSION: &str = "/v1/version";
 /// Events of the whole cluster.
 pub const EVENTS: &str = "/v1/events";
+/// The routing table.
+pub const ROUTES: &str = "/v1/routes";
 /// The state of the journal.
 pub const JOURNAL: &str = "/v1/journal";
 /// Jobs of all namespaces.

@@ -23,10 +23,12 @@ pub(crate) struct Args {
     pub(crate) command: Command,
 }
 
-const EXIT_CODES: &str = "Exit codes: 0 done or nothing to do; 1 internal; 2 usage; 3 invalid input; 4 not found; \
-5 conflict; 6 not allowed; 7 no controller; 8 cannot be placed by the end of the wait; 9 rollout \
-failed, also when it was rolled back; 10 job ended without success; 11 wait timed out, work goes on; 130 interrupted, work goes on. `plan --detailed-exitcode`: 0 no change, 20 changes, \
-21 changes that touch running tasks.";
+const EXIT_CODES: &str =
+    "Exit codes: 0 done or nothing to do; 1 internal; 2 usage; 3 invalid input; 4 not found;
+5 conflict; 6 not allowed; 7 no controller; 8 cannot be placed by the end of the wait;
+9 rollout failed, also when it was rolled back; 10 job ended without success;
+11 wait timed out, work goes on; 130 interrupted, work goes on.
+`plan --detailed-exitcode`: 0 no change, 20 changes, 21 changes that touch running tasks.";
 
 /// Flags of every command.
 #[derive(Clone, Debug, ClapArgs)]
@@ -132,6 +134,10 @@ pub(crate) struct Up {
     /// Where to listen; port 0 picks one.
     #[arg(long, default_value = "127.0.0.1:7420")]
     pub(crate) listen: SocketAddr,
+    /// Where routes of services are served; port 7480 on the same address when absent, or a free port
+    /// when --listen asks for one.
+    #[arg(long, value_name = "ADDR:PORT")]
+    pub(crate) route_listen: Option<SocketAddr>,
     /// File that gets the address once requests are served.
     #[arg(long, value_name = "FILE")]
     pub(crate) ready_file: Option<PathBuf>,

@@ -14,6 +14,11 @@ pub(crate) fn address_file(data_dir: &Path) -> PathBuf {
     data_dir.join("address")
 }
 
+/// The file with the address at which routes are served.
+pub(crate) fn routes_file(data_dir: &Path) -> PathBuf {
+    data_dir.join("routes.address")
+}
+
 /// The file with the admin token.
 pub(crate) fn token_file(data_dir: &Path) -> PathBuf {
     data_dir.join("admin.token")

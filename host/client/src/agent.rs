@@ -1,7 +1,7 @@
 //! Calls that only agents make. None is repeated here: the agent's own loop decides when to try again, and
 //! sends what is true then.
 
-use pliant_api::body::{AssignmentEvent, ReportAnswer};
+use pliant_api::body::{AssignmentEvent, ReportAnswer, RouteTable, WatchQuery};
 use pliant_api::routes;
 use pliant_types::HostId;
 use pliant_types::report::{Obeyed, Registered, Registration, Renewed, Report};
@@ -36,6 +36,13 @@ impl Client {
     pub async fn report(&self, host: HostId, report: &Report) -> Result<ReportAnswer, ClientError> {
         let call = Call::new(Method::POST, routes::host_reports(host), Repeat::Never).json(report);
         self.answer(&call).await
+    }
+
+    /// The routing table, whole each time it changes.
+    #[must_use]
+    pub fn routes(&self) -> EventStream<RouteTable> {
+        let query = WatchQuery { since: None, follow: true };
+        EventStream::new(self, Call::get(routes::ROUTES).query(&query), End::Lost)
     }
 
     /// What the host must run, whole or as changes after what it obeyed.

@@ -93,6 +93,7 @@ codes! {
     TooLarge = "too-large", 413, INVALID, false, "Something is larger than its named limit.", "Make it smaller; the error names the limit.";
     JobNotFound = "job-not-found", 404, NOT_FOUND, false, "No job has this name or id in the namespace.", "List the names with `pliant ps`.";
     NamespaceNotFound = "namespace-not-found", 404, NOT_FOUND, false, "There is no such namespace.", "Create it with `pliant namespace create NAMESPACE`, or list what there is with `pliant namespace list`.";
+    RouteTaken = "route-taken", 409, CONFLICT, false, "Another job has this host name and path.", "Use another path or host name, or delete the other job.";
     RolloutNotFound = "rollout-not-found", 404, NOT_FOUND, false, "The job has no such rollout, or none under way.", "List them with `pliant rollout list JOB`.";
     VersionNotFound = "version-not-found", 404, NOT_FOUND, false, "The job has no such version or tag.", "List what there is with `pliant job versions JOB`.";
     ExecutionNotFound = "execution-not-found", 404, NOT_FOUND, false, "There is no such execution, or it was forgotten.", "List them with `pliant execution list`.";

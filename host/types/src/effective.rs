@@ -12,6 +12,7 @@ use crate::{
         RolloutStrategy, Service, Span, Strategy, Swap, Timeouts, Update,
     },
 };
+use alloc::string::String;
 use serde::{Deserialize, Serialize};
 
 /// The number of a table of defaults.
@@ -158,6 +159,14 @@ impl Effective {
     #[must_use]
     pub fn drain(&self) -> Millis {
         self.0.service.as_ref().and_then(|service| service.drain).unwrap_or(Millis::ZERO)
+    }
+    /// The route to it: host name in lower case, path prefix without a slash at its end.
+    #[must_use]
+    pub fn route(&self) -> Option<(String, String)> {
+        let route = self.0.service.as_ref()?.route.as_ref()?;
+        let host = route.host.as_ref()?.to_ascii_lowercase();
+        let path = route.path.as_deref().unwrap_or("/").trim_end_matches('/');
+        Some((host, if path.is_empty() { "/".into() } else { path.into() }))
     }
     /// How versions replace each other, whole.
     #[must_use]

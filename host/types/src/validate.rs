@@ -3,6 +3,7 @@
 //! Needs no server: whether a host or an artifact fits is decided elsewhere.
 
 mod grants;
+mod route;
 mod shape;
 mod update;
 
@@ -70,6 +71,7 @@ pub fn spec(spec: &JobSpec) -> Vec<SpecProblem> {
     let mut problems = Problems::default();
     shape::check(spec, &mut problems);
     update::check(spec, &mut problems);
+    route::check(spec, &mut problems);
     grants::check(spec, &mut problems);
     problems.0
 }

@@ -87,15 +87,17 @@ fn shapes_of_a_rollout_that_do_not_go_together() {
 fn what_is_not_carried_out_is_refused_by_name() {
     check(
         r#"{"kind":"service","engine":{"container":{"image":"x"}},"elastic":{"min":3,"max":2},
-            "health":{"readiness":{"http":{"path":"/"}}},"service":{"route":{"host":"a"}},
+            "health":{"readiness":{"http":{"path":"/"}}},"service":{"route":{"host":"a:1","path":"x?"}},
             "update":{"swap":"require"},"capabilities":{"peers":true}}"#,
         &expect_test::expect![[r#"
             /spec/engine/container the container engine is not carried out by this release -> leave it out
             /spec/elastic/min min is larger than max -> exchange the two
             /spec/elastic elastic sizing is not carried out by this release -> leave it out
             /spec/health/readiness a probe is not carried out by this release -> leave it out
-            /spec/service/route a route is not carried out by this release -> leave it out
             /spec/update/swap a hot swap is not carried out by this release -> leave it out
+            /spec/service/route/host "a:1" is no host name -> use letters, digits, hyphens and dots, without a port
+            /spec/service/route/path "x?" is no path prefix -> begin it with / and leave out ? and #
+            /spec/service/route 0 ports have protocol http, a route needs exactly one -> give one port protocol: http
             /spec/capabilities/peers connections between tasks is not carried out by this release -> leave it out
         "#]],
     );

@@ -96,7 +96,7 @@ pub(super) fn exit_of(error: &DriverError) -> ExitStatus {
 }
 
 /// An error and its sources in one sentence.
-pub(super) fn chain(error: &dyn std::error::Error) -> String {
+pub(crate) fn chain(error: &dyn std::error::Error) -> String {
     let mut words = error.to_string();
     let mut source = error.source();
     while let Some(cause) = source {

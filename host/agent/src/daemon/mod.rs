@@ -22,6 +22,8 @@ mod spec;
 mod store;
 mod worker;
 
+pub(crate) use drivers::chain;
+
 pub use config::{Config, LedgerPlace, Limits};
 pub use error::AgentError;
 pub use reactor::AgentStatus;

@@ -10,6 +10,7 @@ mod host;
 mod job;
 mod journal;
 mod rollout;
+mod route;
 mod submit;
 mod timestamp;
 mod why;
@@ -26,6 +27,7 @@ pub use job::{
 pub use journal::{JournalStats, ServerVersion};
 pub use pliant_types::ChangeClass;
 pub use rollout::{EndpointView, EndpointsView, RolloutTasks, RolloutView, RolloutWait};
+pub use route::{RouteEndpoint, RouteTable, RouteView};
 pub use submit::{
     ChangeView, PlanView, RollbackBody, ScaleBody, StepView, StopQuery, SubmitAnswer,
     SubmitOutcome, SubmitQuery, TagBody, VerbAnswer,

@@ -2,15 +2,17 @@
 
 use crate::{
     args::{Global, LogFormat, Up},
-    connect::{address_file, token_file},
+    connect::{address_file, routes_file, token_file},
     fail::{Failure, chain},
 };
+use pliant_agent::{Router, RouterConfig};
 use pliant_controller::{Config, Controller, FetchRules, StartError, writer::ReadError};
 use pliant_journal::OpenError;
 use pliant_types::codes::{Code, exit_code::DONE};
 use std::{
     fs::{OpenOptions, Permissions},
     io::{self, Write},
+    net::SocketAddr,
     os::unix::fs::{OpenOptionsExt, PermissionsExt},
     path::Path,
 };
@@ -59,11 +61,21 @@ async fn serve(global: &Global, asked: Up) -> Result<u8, Failure> {
             return Err(failure);
         }
     };
+    let router = match start_router(&asked, (address, &token)).await {
+        Ok(router) => router,
+        Err(failure) => {
+            agent::stop(running).await;
+            stop_controller(controller).await;
+            return Err(failure);
+        }
+    };
+    write_file(&routes_file(data_dir), &router.address().to_string(), 0o644)?;
     write_file(&address_file(data_dir), &address.to_string(), 0o644)?;
     if let Some(ready) = &asked.ready_file {
         write_file(ready, &address.to_string(), 0o644)?;
     }
     eprintln!("pliant is up at http://{address}, data in {}", data_dir.display());
+    eprintln!("routes are served at http://{}", router.address());
     eprintln!("try: pliant run FILE · pliant ps · pliant status (Ctrl-C stops it cleanly)");
     let submitted = run_files(global, &asked, address).await;
     if submitted.is_ok() {
@@ -72,9 +84,33 @@ async fn serve(global: &Global, asked: Up) -> Result<u8, Failure> {
     eprintln!("stopping …");
     // The address goes first, so that no client is led to a process that is leaving.
     let _ = std::fs::remove_file(address_file(data_dir));
+    let _ = std::fs::remove_file(routes_file(data_dir));
+    router.stop().await;
     agent::stop(running).await;
     stop_controller(controller).await;
     submitted.map(|()| DONE)
+}
+
+/// Port of routes when nobody names one.
+const ROUTE_PORT: u16 = 7480;
+
+async fn start_router(
+    asked: &Up,
+    (controller, token): (SocketAddr, &str),
+) -> Result<Router, Failure> {
+    let port = if asked.listen.port() == 0 { 0 } else { ROUTE_PORT };
+    let listen = asked.route_listen.unwrap_or(SocketAddr::new(asked.listen.ip(), port));
+    if !listen.ip().is_loopback() {
+        let words =
+            format!("{listen} is not a loopback address; routes are served on loopback only");
+        return Err(Failure::new(Code::BodyInvalid, words));
+    }
+    let controller = format!("http://{controller}");
+    let config = RouterConfig { listen, controller, token: token.to_owned() };
+    Router::start(config).await.map_err(|error| {
+        Failure::new(Code::NameTaken, chain(&error))
+            .hint("name another address with --route-listen")
+    })
 }
 
 async fn run_files(

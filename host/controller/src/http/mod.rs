@@ -19,6 +19,7 @@ mod namespaces;
 mod openapi;
 mod page;
 mod rollouts;
+mod routes;
 mod sentence;
 mod submit;
 mod verbs;
@@ -77,6 +78,7 @@ pub fn router(api: Api) -> Router {
         .route(path::HOST_ASSIGNMENT, get(agents::assignment))
         .route(path::HOST_REPORTS, post(agents::report))
         .route(path::EVENTS, get(watch::cluster))
+        .route(path::ROUTES, get(routes::routes))
         .route(path::JOURNAL, get(cluster::journal))
         .route(path::ARTIFACTS, get(artifacts::list))
         .route(path::ARTIFACT_VIEW, get(artifacts::view))

@@ -91,6 +91,7 @@ operations! {
     "get" path::HOST_ASSIGNMENT, "By agents: what the host must run.", Takes::Nothing, Gives::Stream("Object");
     "post" path::HOST_REPORTS, "By agents: what was observed.", Takes::Json("Object"), Gives::Json("ReportAnswer");
     "get" path::EVENTS, "Events of the whole cluster.", Takes::Nothing, Gives::Stream("WatchEvent");
+    "get" path::ROUTES, "The routing table: ready tasks by host name and path; ?follow=true streams it.", Takes::Nothing, Gives::Json("RouteTable");
     "get" path::JOURNAL, "The state of the journal.", Takes::Nothing, Gives::Json("JournalStats");
     "get" path::ARTIFACTS, "The artifact store.", Takes::Nothing, Gives::Page("ArtifactView");
     "put" path::ARTIFACT, "Store bytes under their digest.", Takes::Bytes, Gives::Json("ArtifactView");
@@ -253,6 +254,7 @@ fn schemas() -> Map<String, Value> {
         body::NamespaceView,
         body::RolloutView,
         body::EndpointsView,
+        body::RouteTable,
         body::LogLine,
         body::HostView,
         body::HostModeBody,

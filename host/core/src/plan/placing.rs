@@ -18,7 +18,7 @@ use pliant_types::{
 type Run = (JobUid, Incarnation);
 
 /// Its place in the queue, the smallest first.
-type Rank = (bool, Reverse<u32>, Time);
+type Turn = (bool, Reverse<u32>, Time);
 
 pub(super) fn place(planner: &mut Planner, waiting: &[TaskKey]) {
     let mut by_run: BTreeMap<Run, Vec<TaskKey>> = BTreeMap::new();
@@ -32,7 +32,7 @@ pub(super) fn place(planner: &mut Planner, waiting: &[TaskKey]) {
 
 /// Runs in the order in which they are served: those whose tasks were stopped for a successor that
 /// has its place, then by priority, then by the job's age, then the run's.
-fn queue(planner: &Planner, by_run: &BTreeMap<Run, Vec<TaskKey>>) -> Vec<(Rank, Run)> {
+fn queue(planner: &Planner, by_run: &BTreeMap<Run, Vec<TaskKey>>) -> Vec<(Turn, Run)> {
     let mut queue: Vec<_> = by_run
         .keys()
         .filter_map(|run| {

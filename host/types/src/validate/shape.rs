@@ -227,9 +227,6 @@ fn check_not_offered(spec: &JobSpec, problems: &mut Problems) {
             problems.not_offered(format!("/spec/health/{name}"), "a probe");
         }
     }
-    if spec.service.as_ref().is_some_and(|s| s.route.is_some()) {
-        problems.not_offered("/spec/service/route", "a route");
-    }
     if spec.on_host_loss.as_ref().is_some_and(|l| matches!(l.policy, Some(LossPolicy::Shrink))) {
         problems.not_offered("/spec/onHostLoss/policy", "onHostLoss: shrink");
     }

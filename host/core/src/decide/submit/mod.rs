@@ -42,6 +42,7 @@ pub(super) fn decide(
     must_exist(state, &submit.namespace)?;
     let job = state.index.job(&submit.namespace, &submit.name).and_then(|uid| state.jobs.get(&uid));
     let draft = Draft::new(submit, author, now);
+    validate::route(state, job.map(|job| job.uid), &draft.effective())?;
     let Some(job) = job else {
         check_expect(None, submit.expect)?;
         return create(state, submit, draft, now);
@@ -102,6 +103,7 @@ pub(super) fn rollback(
             .or_else(|_| version::resolve(state, job, &VersionRef::Previous))?,
     };
     let draft = Draft::copy(target, author, asked.message.clone(), now);
+    validate::route(state, Some(job.uid), &draft.effective())?;
     let mut decided = resubmit(state, draft, existing, (Force::No, RolloutCause::Rollback, now))?;
     if let Answer::Submitted(answer) = &mut decided.answer {
         let number = target.record.number;

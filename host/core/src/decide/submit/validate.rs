@@ -1,8 +1,9 @@
 //! What a submission must satisfy before it is compared with anything.
 
-use crate::{Rejection, command::Submit, limits};
+use crate::{Rejection, State, command::Submit, limits, state::Wanted};
 use alloc::{format, string::String};
 use pliant_types::{
+    Effective, JobUid,
     codes::Code,
     validate::{self, ProblemKind},
 };
@@ -31,6 +32,34 @@ pub(super) fn submission(submit: &Submit) -> Result<(), Rejection> {
         return Err(Rejection::new(Code::TooLarge, message).hint("put large values into files"));
     }
     message(submit.message.as_ref())
+}
+
+/// Refuses a route that another job has; the other job is named.
+pub(super) fn route(
+    state: &State,
+    own: Option<JobUid>,
+    effective: &Effective,
+) -> Result<(), Rejection> {
+    let Some(route) = effective.route() else { return Ok(()) };
+    let taken = state
+        .jobs
+        .iter()
+        .map(|(_, job)| job)
+        .filter(|job| job.wanted != Wanted::Deleted && Some(job.uid) != own)
+        .find(|job| {
+            let current = state.current_version(job);
+            current.and_then(|version| version.effective.route()).as_ref() == Some(&route)
+        });
+    match taken {
+        None => Ok(()),
+        Some(job) => Err(Rejection::new(
+            Code::RouteTaken,
+            format!(
+                "{}{} leads to job {} in namespace {}",
+                route.0, route.1, job.name, job.namespace
+            ),
+        )),
+    }
 }
 
 /// The limit of a message, which every verb that takes one shares.
