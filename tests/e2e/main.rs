@@ -5,5 +5,6 @@ mod crash;
 mod limits;
 mod refusals;
 mod registry;
+mod rollouts;
 mod stories;
 mod versions;

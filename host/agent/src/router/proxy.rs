@@ -27,8 +27,10 @@ pub(super) type Passing = BoxBody<Bytes, hyper::Error>;
 
 /// Bodies up to here are kept until the answer begins, so that they can be sent to another task.
 const KEPT_BODY: u64 = 64 << 10;
-/// Tasks that are tried for one request.
+/// Tasks that are tried for one request that reached one and got no answer.
 const TRIES: usize = 3;
+/// Wait for a newer table when no task of the present one could be reached, before all are tried again.
+const UNREACHED_PAUSE: Duration = Duration::from_millis(100);
 /// Longest wait for a ready task.
 const QUEUE_WAIT: Duration = Duration::from_secs(10);
 /// Requests that wait for a ready task at the same time.
@@ -59,7 +61,7 @@ pub(super) struct Proxy {
 
 /// A request whose body can be sent more than once, or cannot.
 enum Outgoing {
-    Kept(http::request::Parts, Bytes),
+    Kept(Box<http::request::Parts>, Bytes),
     Once(Box<Request<Incoming>>),
 }
 
@@ -112,39 +114,49 @@ impl Proxy {
     ) -> Result<Response<Passing>, Failed> {
         let mut outgoing = Outgoing::of(request, (host, from)).await?;
         let mut tried = BTreeSet::new();
+        let mut unanswered = 0;
+        let end = tokio::time::Instant::now() + QUEUE_WAIT;
         loop {
-            let load = self.task(host, path, &tried).await.ok_or(Failed::NoTask)?;
+            let load = self.task(host, path, &mut tried).await.ok_or(Failed::NoTask)?;
             let address = load.address();
             let (request, kept) = outgoing.next(address)?;
-            let repeats = kept.as_ref().is_some_and(Outgoing::may_repeat);
-            match self.client.request(request).await {
+            let error = match self.client.request(request).await {
                 Ok(response) => return Ok(answered(response, load)),
-                // Nothing of the request was carried out, or it may be carried out twice.
-                Err(error) if (error.is_connect() || repeats) && tried.len() + 1 < TRIES => {
-                    tried.insert(address);
-                    outgoing = kept.ok_or_else(|| Failed::Task(words(&error)))?;
-                }
-                Err(error) => return Err(Failed::Task(words(&error))),
+                Err(error) => error,
+            };
+            // Nothing of the request was carried out, or it may be carried out twice.
+            let unreached = error.is_connect() && tokio::time::Instant::now() < end;
+            unanswered += usize::from(!error.is_connect());
+            let repeats = kept.as_ref().is_some_and(Outgoing::may_repeat) && unanswered < TRIES;
+            match kept.filter(|_| unreached || repeats) {
+                Some(kept) => outgoing = kept,
+                None => return Err(Failed::Task(words(&error))),
             }
+            tried.insert(address);
         }
     }
 
-    /// A ready task of the route; waits for one while there is none.
-    async fn task(&self, host: &str, path: &str, tried: &BTreeSet<SocketAddr>) -> Option<Load> {
-        let pick = |route: Option<Arc<Route>>| {
-            let route = route?;
-            route.pick(tried).or_else(|| route.pick(&BTreeSet::new()).filter(|_| !tried.is_empty()))
-        };
+    /// A ready task of the route that was not tried; waits for one while there is none. Tasks that
+    /// could not be reached are about to leave the table; if they do not, they are tried again.
+    async fn task(&self, host: &str, path: &str, tried: &mut BTreeSet<SocketAddr>) -> Option<Load> {
         let mut table = self.table.clone();
-        let found = pick(table.borrow_and_update().find(host, path));
+        let pick = |table: &mut watch::Receiver<Arc<Table>>, tried: &BTreeSet<SocketAddr>| {
+            let route: Option<Arc<Route>> = table.borrow_and_update().find(host, path);
+            route?.pick(tried)
+        };
+        let found = pick(&mut table, tried);
         if found.is_some() {
             return found;
         }
         let _place = self.queue.try_acquire().ok()?;
         let wait = async {
             loop {
-                table.changed().await.ok()?;
-                let found = pick(table.borrow_and_update().find(host, path));
+                let pause = if tried.is_empty() { QUEUE_WAIT } else { UNREACHED_PAUSE };
+                match tokio::time::timeout(pause, table.changed()).await {
+                    Ok(changed) => changed.ok()?,
+                    Err(_) => tried.clear(),
+                }
+                let found = pick(&mut table, tried);
                 if found.is_some() {
                     return found;
                 }
@@ -174,7 +186,7 @@ impl Outgoing {
         match body.size_hint().exact() {
             Some(bytes) if bytes <= KEPT_BODY => {
                 let kept = body.collect().await.map_err(|error| Failed::Body(words(&error)))?;
-                Ok(Self::Kept(parts, kept.to_bytes()))
+                Ok(Self::Kept(Box::new(parts), kept.to_bytes()))
             }
             _ => Ok(Self::Once(Box::new(Request::from_parts(parts, body)))),
         }
@@ -190,7 +202,7 @@ impl Outgoing {
             Self::Kept(parts, body) => {
                 let again = Self::Kept(parts.clone(), body.clone());
                 let mut request = Request::from_parts(
-                    parts,
+                    *parts,
                     Full::new(body).map_err(|never| match never {}).boxed(),
                 );
                 *request.uri_mut() = aim(request.uri())?;
