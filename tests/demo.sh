@@ -41,6 +41,8 @@ spec:
   count: 2
   engine: {wasm: {component: "file://$guests/hello-http.wasm"}}
   ports: [{name: http, protocol: http}]
+  service: {route: {host: hello.localhost}}
+  update: {minHealthyTime: 2s}
 YAML
 cat > words.yaml <<YAML
 apiVersion: pliant.dev/v1
@@ -61,9 +63,9 @@ for _ in $(seq 600); do
 done
 
 show run hello.yaml
-url="http://$("$pliant" job show hello -o json | sed -nE '/"endpoints"/{n;s/.*"(.*)".*/\1/p}')/"
-printf '\n$ curl %s\n' "$url"
-curl -sS "$url"
+url="http://$(cat .pliant/routes.address)/"
+printf '\n$ curl -H "Host: hello.localhost" %s\n' "$url"
+curl -sS -H "Host: hello.localhost" "$url"
 show run words.yaml
 printf '\n$ pliant job results words --cat words.txt | head -n 5\n'
 "$pliant" job results words --cat words.txt > table.txt
@@ -76,6 +78,11 @@ sed 's/count: 2/count: 2\n  env: {COLOUR: red}/' hello.yaml > hello-red.yaml
 show plan hello-red.yaml
 show run hello-red.yaml -m "try red"
 show job tag hello tried-red
+printf '\n# a version whose guest traps: the rollout fails, says why, and goes back by itself; the old one served on\n'
+sed 's/hello-http.wasm/trap.wasm/; s/count: 2/count: 2\n  restart: {policy: never}/' hello.yaml > hello-bad.yaml
+show run hello-bad.yaml || echo "(exit code $?)"
+curl -sS -H "Host: hello.localhost" "$url"
+show rollout list hello
 show rollback hello --to 1 -m "blue was better"
 show job versions hello
 show job diff hello tried-red current

@@ -4,8 +4,9 @@ use pliant_tests::{cluster::Cluster, eventually, guest, http};
 use std::sync::atomic::{AtomicU32, Ordering};
 
 fn ticker(cluster: &Cluster, env: &str) -> String {
-    let spec =
-        format!("kind: service\ncount: 2\nenv: {{TICK_MS: \"{env}\"}}\nresources: {{memory: 8Mi}}");
+    let spec = format!(
+        "kind: service\ncount: 2\nenv: {{TICK_MS: \"{env}\"}}\nresources: {{memory: 8Mi}}\nupdate: {{minHealthyTime: 200ms}}"
+    );
     cluster.job("ticker", "ticker", &spec)
 }
 
@@ -20,7 +21,7 @@ fn a_plan_says_what_run_does_and_a_saved_plan_is_refused_when_the_job_moved_on()
         planned.stderr.contains(&format!("pliant run {file} --expect-revision 0")),
         "{planned:#?}"
     );
-    cluster.ok(&["run", &file, "--detach", "-m", "the first"]);
+    cluster.ok(&["run", &file, "-m", "the first"]);
     assert_eq!(cluster.pliant(&["plan", &file, "--detailed-exitcode"]).code, 0);
 
     let file = ticker(&cluster, "200");

@@ -176,15 +176,16 @@ async fn more_requests_than_places_and_queue_get_503() {
         spec.http.queue = 0;
     })
     .await;
-    // Raw, so that the connection can be dropped in the middle.
-    let mut busy = TcpStream::connect(to).await.unwrap();
-    busy.write_all(b"GET /spin HTTP/1.1\r\nhost: a\r\n\r\n").await.unwrap();
-    let refused = tokio::time::timeout(PATIENCE, async {
+    let (busy, refused) = tokio::time::timeout(PATIENCE, async {
         loop {
+            // Raw, so that the connection can be dropped in the middle. Each round has its own: one
+            // that came while the place was taken has been refused itself.
+            let mut busy = TcpStream::connect(to).await.unwrap();
+            busy.write_all(b"GET /spin HTTP/1.1\r\nhost: a\r\n\r\n").await.unwrap();
             let request = Request::get("/count").header("host", "a").body(Full::default());
             let response = send(to, request.unwrap()).await;
             if response.status() == StatusCode::SERVICE_UNAVAILABLE {
-                return response;
+                return (busy, response);
             }
         }
     })

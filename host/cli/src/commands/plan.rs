@@ -74,7 +74,9 @@ pub(crate) async fn plan(context: &Context<'_>, plan: Plan) -> Result<u8, Failur
 
 fn detailed(answer: &SubmitAnswer) -> u8 {
     let touched = answer.plan.as_ref().is_some_and(|plan| {
-        ["replace", "stop"].iter().any(|step| plan.counts.get(*step).is_some_and(|n| *n > 0))
+        ["restart", "replace", "stop"]
+            .iter()
+            .any(|step| plan.counts.get(*step).is_some_and(|n| *n > 0))
     });
     match answer.outcome {
         SubmitOutcome::Unchanged => DONE,

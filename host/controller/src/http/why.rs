@@ -13,7 +13,7 @@ use axum::{
     extract::{Path, State},
 };
 use pliant_api::body::{ExitView, LastEnd, Timestamp, Waiting, WhyView};
-use pliant_core::state::{Execution, Job, RunState};
+use pliant_core::state::{Execution, Job, RolloutState, RunState};
 use pliant_types::{Phase, codes::WaitCode, phase::AttemptState};
 
 /// Ends that an answer lists, newest first.
@@ -152,10 +152,43 @@ fn sentence(published: &Published, job: &Job, waiting: &[Waiting], ends: &[LastE
             _ => wait.message.clone(),
         };
     }
+    if let Some(words) = of_rollout(published, job).filter(|_| state != RunState::Stopped) {
+        return words;
+    }
     match state {
         RunState::Running => "every task runs; nothing waits".to_owned(),
         RunState::Stopped => "it was stopped; `start` runs it again".to_owned(),
         other => format!("it is {} and nothing waits", other.as_str()),
+    }
+}
+
+/// What the newest rollout of a service or daemon waits for, or why it failed.
+fn of_rollout(published: &Published, job: &Job) -> Option<String> {
+    let rollout = published.state.rollouts_of(job.uid).next_back().filter(|_| !job.kind.ends())?;
+    let progress = &rollout.progress;
+    let message = progress.message.clone().unwrap_or_default();
+    let (id, version) = (rollout.id, progress.version);
+    match progress.state {
+        RolloutState::Failed => Some(format!(
+            "rollout {id} to version {version} failed: {message}; there is nothing to go back to"
+        )),
+        RolloutState::Successful if rollout.undoes.is_some() => {
+            let undone = rollout.undoes.and_then(|undone| {
+                published.state.rollouts_of(job.uid).find(|other| other.id == undone)
+            })?;
+            let why = undone.progress.message.clone().unwrap_or_default();
+            Some(format!(
+                "every task runs version {version}, to which rollout {} was rolled back: {why}",
+                undone.id
+            ))
+        }
+        RolloutState::Verifying => Some(format!(
+            "every task is healthy at version {version}; it is proven when they stay so"
+        )),
+        RolloutState::Progressing => Some(format!(
+            "rollout {id} to version {version} waits until its tasks have been healthy long enough"
+        )),
+        _ => None,
     }
 }
 
@@ -169,6 +202,15 @@ fn suggestions(
     let has = |codes: &[WaitCode]| waiting.iter().any(|wait| codes.contains(&wait.code));
     if has(&[WaitCode::NoHost, WaitCode::NoEligibleHost, WaitCode::NoRoom, WaitCode::HostSilent]) {
         commands.push("pliant host list".to_owned());
+    }
+    if has(&[WaitCode::AwaitingPromotion]) {
+        commands.push(format!("pliant rollout promote {}", job.name));
+    }
+    if has(&[WaitCode::RolloutPaused]) {
+        commands.push(format!("pliant rollout resume {}", job.name));
+    }
+    if has(&[WaitCode::RolloutUnhealthy, WaitCode::ReplaceTurn, WaitCode::Retiring]) {
+        commands.push(format!("pliant rollout status {}", job.name));
     }
     if !ends.is_empty() {
         commands.push(format!("pliant logs {}", job.name));
