@@ -207,7 +207,8 @@ fn case_v13_v16_v37_n9_what_is_shown_refused_and_invalid_is_told_apart() {
     let file = ticker(&cluster, "100");
     cluster.ok(&["run", &file, "--detach"]);
     let view = cluster.json(&["job", "show", "ticker"]);
-    assert!(view["spec"].get("update").is_none(), "case V13: defaults are not the user's: {view}");
+    let written = &view["spec"]["update"];
+    assert!(written.get("maxSurge").is_none(), "case V13: defaults are not the user's: {view}");
     assert_eq!(view["effective"]["update"]["maxSurge"], 1);
     let twice =
         std::fs::read_to_string(&file).unwrap().replace("TICK_MS: \"100\"", "A: \"1\", A: \"2\"");
