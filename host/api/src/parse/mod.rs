@@ -17,6 +17,7 @@ mod walk;
 mod yaml;
 
 pub use explain::{Explained, explain};
+pub use hint::nearest;
 pub use json_schema::{default_of, json_schema};
 pub use node::{Position, dotted};
 pub use render::render;
@@ -57,10 +58,18 @@ impl Format {
         }
     }
 
-    /// By a media type; parameters are ignored. `None` when it is none of the three.
+    /// By a media type; case does not matter. `None` when it is none of the three, or names another
+    /// character set than UTF-8.
     #[must_use]
     pub fn of_content_type(content_type: &str) -> Option<Self> {
-        match content_type.split(';').next().map(str::trim)? {
+        let content_type = content_type.to_ascii_lowercase();
+        let mut parts = content_type.split(';').map(str::trim);
+        let media = parts.next()?;
+        let charset = parts.find_map(|part| part.strip_prefix("charset="));
+        if charset.is_some_and(|name| !matches!(name.trim_matches('"'), "utf-8" | "utf8")) {
+            return None;
+        }
+        match media {
             "application/json" => Some(Self::Json),
             "application/yaml" | "application/x-yaml" | "text/yaml" => Some(Self::Yaml),
             "application/toml" => Some(Self::Toml),

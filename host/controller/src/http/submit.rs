@@ -111,9 +111,10 @@ fn parse_one(headers: &HeaderMap, body: &Bytes) -> Result<ParsedJob, ApiError> {
     let kind = headers.get(header::CONTENT_TYPE).and_then(|v| v.to_str().ok()).unwrap_or_default();
     let format = Format::of_content_type(kind).ok_or_else(|| {
         let words = format!(
-            "Content-Type {kind:?} is none of application/yaml, application/json, application/toml"
+            "Content-Type {kind:?} is none of application/yaml, application/json, \
+             application/toml, in UTF-8"
         );
-        ApiError::new(Code::BodyInvalid, words)
+        ApiError::new(Code::MediaUnsupported, words)
     })?;
     let text = std::str::from_utf8(body)
         .map_err(|e| ApiError::new(Code::BodyInvalid, format!("the body is not UTF-8: {e}")))?;

@@ -74,6 +74,10 @@ impl Rig {
         self.client.request(method, format!("{}{path}", self.base)).bearer_auth(TOKEN)
     }
 
+    pub(crate) async fn execute(&self, request: reqwest::Request) -> Answer {
+        read(self.client.execute(request).await.unwrap()).await
+    }
+
     pub(crate) async fn get(&self, path: &str) -> Answer {
         answer(self.request(Method::GET, path)).await
     }
@@ -160,7 +164,10 @@ pub(crate) fn job(name: &str) -> String {
 }
 
 pub(crate) async fn answer(request: RequestBuilder) -> Answer {
-    let answer = request.send().await.unwrap();
+    read(request.send().await.unwrap()).await
+}
+
+async fn read(answer: reqwest::Response) -> Answer {
     let status = answer.status().as_u16();
     let text = answer.text().await.unwrap();
     let body = serde_json::from_str(&text).unwrap_or(Value::String(text));
