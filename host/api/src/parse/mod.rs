@@ -22,6 +22,8 @@ pub use json_schema::{default_of, json_schema};
 pub use node::{Position, dotted};
 pub use render::render;
 
+use std::collections::BTreeMap;
+
 use pliant_types::codes::Code;
 use pliant_types::spec::Manifest;
 use pliant_types::validate;
@@ -186,7 +188,23 @@ pub fn parse(text: &str, format: Format) -> Result<Vec<ParsedJob>, ParseFailure>
             },
         }
     }
+    failure.errors.extend(named_twice(&jobs));
     if failure.errors.is_empty() { Ok(jobs) } else { Err(failure) }
+}
+
+/// One job twice in a text is a slip of copying: the later one would silently win.
+fn named_twice(jobs: &[ParsedJob]) -> Vec<FieldError> {
+    let mut seen = BTreeMap::new();
+    let mut errors = Vec::new();
+    for job in jobs {
+        let metadata = &job.manifest.metadata;
+        let line = job.position("/metadata/name").line;
+        if let Some(first) = seen.insert((&metadata.namespace, &metadata.name), line) {
+            let words = format!("job {} is in this text already, in line {first}", metadata.name);
+            errors.push(job.error("/metadata/name", words));
+        }
+    }
+    errors
 }
 
 type Tree = Result<Node, Vec<FieldError>>;
