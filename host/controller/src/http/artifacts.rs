@@ -23,7 +23,7 @@ fn digest(text: &str) -> Result<Digest, ApiError> {
 }
 
 /// Digests that a version or a result names.
-fn in_use(api: &Api) -> BTreeSet<Digest> {
+pub(super) fn in_use(api: &Api) -> BTreeSet<Digest> {
     let state = api.newest().state;
     let versions = state.versions.iter().map(|(_, version)| version.record.digest);
     let results = state.executions.iter().filter_map(|(_, e)| e.results.as_ref().map(|r| r.digest));

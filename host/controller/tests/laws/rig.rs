@@ -61,7 +61,7 @@ impl Rig {
         rig
     }
 
-    async fn push(&self, bytes: &'static [u8]) -> String {
+    pub(crate) async fn push(&self, bytes: &'static [u8]) -> String {
         let hash = Sha256::digest(bytes);
         let digest = hash.iter().fold("sha256:".to_owned(), |t, byte| format!("{t}{byte:02x}"));
         let put = self.request(Method::PUT, &format!("/v1/artifacts/{digest}")).body(bytes);

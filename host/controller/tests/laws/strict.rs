@@ -120,6 +120,23 @@ async fn what_is_no_text_and_what_is_encoded_is_refused_with_a_code() {
 }
 
 #[tokio::test]
+async fn what_a_refused_submission_brought_is_not_kept() {
+    let mut rig = Rig::start().await;
+    assert_eq!(rig.submit("web").await.status, 201);
+    let kept = rig.digest.clone();
+    for bytes in [&b"a private file"[..], b"\0asm\x01\0\0\0", b"\0asm\x0d\0\x01\0"] {
+        rig.digest = rig.push(bytes).await;
+        let refused = rig.submit("other").await;
+        assert_eq!((refused.status, refused.code()), (422, "artifact-invalid"), "{refused:?}");
+        let list = rig.get("/v1/artifacts").await.body;
+        let digests: Vec<_> = list["items"].as_array().unwrap().iter().collect();
+        assert_eq!(digests.len(), 1, "{list}");
+        assert_eq!(digests[0]["digest"], kept, "what a version names stays");
+    }
+    rig.stop().await;
+}
+
+#[tokio::test]
 async fn the_scheme_has_no_case_and_without_a_token_no_path_is_told() {
     let rig = Rig::start().await;
     let mut request = rig.request(Method::GET, "/v1/version").build().unwrap();
