@@ -33,7 +33,7 @@ impl LockFile {
                 Err(OpenError::Locked { .. })
                     if begun.elapsed() < DYING_LIMIT && pid_in(path).is_some_and(is_dying) =>
                 {
-                    std::thread::sleep(DYING_PAUSE);
+                    pause();
                 }
                 outcome => return outcome,
             }
@@ -63,6 +63,11 @@ impl Drop for LockFile {
         let _ = self.file.unlock();
         let _ = self.dir.unlock();
     }
+}
+
+#[allow(clippy::disallowed_methods, reason = "a blocked lock would not end with the holder's life")]
+fn pause() {
+    std::thread::sleep(DYING_PAUSE);
 }
 
 /// Locks what was opened, or says who has it by what stands in the file `sign`.
@@ -142,7 +147,7 @@ mod tests {
         gone.wait().unwrap();
         std::fs::write(dir.path().join("LOCK"), gone.id().to_string()).unwrap();
         let letting_go = std::thread::spawn(move || {
-            std::thread::sleep(Duration::from_millis(100));
+            (0..5).for_each(|_| pause());
             drop(held);
         });
         taken(dir.path()).unwrap();

@@ -216,7 +216,7 @@ fn sound_batches_are_given_up_only_when_that_is_said() {
         let SalvageError::Sound { reachable, .. } = refused else { panic!("{to}: {refused}") };
         assert_eq!(reachable, Sequence(HEAD));
     }
-    let mut opened = rig::open(&path).unwrap();
+    let opened = rig::open(&path).unwrap();
     rig::assert_whole(&opened, HEAD);
     opened.journal.close().unwrap();
     let kept = salvage(&options, Sequence(59), SoundBatches::GiveUp).unwrap();
