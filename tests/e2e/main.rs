@@ -7,4 +7,5 @@ mod refusals;
 mod registry;
 mod rollouts;
 mod stories;
+mod terminal;
 mod versions;

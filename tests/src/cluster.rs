@@ -191,9 +191,17 @@ impl Cluster {
     /// # Panics
     /// When it is not running.
     pub fn interrupt(&mut self) -> i32 {
+        self.signal("-INT")
+    }
+
+    /// Sends a signal, as `kill` names it, and waits for the end; the exit code.
+    ///
+    /// # Panics
+    /// When it is not running.
+    pub fn signal(&mut self, name: &str) -> i32 {
         let mut process = self.process.take().expect("it runs");
         let id = process.id().to_string();
-        assert!(Command::new("kill").args(["-INT", &id]).status().unwrap().success());
+        assert!(Command::new("kill").args([name, &id]).status().unwrap().success());
         let status = eventually("the cluster has stopped", || process.try_wait().unwrap());
         status.code().unwrap_or(-1)
     }

@@ -26,12 +26,10 @@ impl Registry {
     /// When it does not come up.
     #[must_use]
     pub fn up(dir: &Path) -> Self {
-        let port = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
-        let address = format!("127.0.0.1:{port}");
         let config = dir.join("registry.yaml");
-        let data = dir.join("registry");
+        let (data, log) = (dir.join("registry"), dir.join("registry.log"));
         let text = format!(
-            "version: 0.1\nlog: {{level: error}}\nstorage: {{filesystem: {{rootdirectory: {}}}}}\nhttp: {{addr: \"{address}\"}}\n",
+            "version: 0.1\nlog: {{level: info}}\nstorage: {{filesystem: {{rootdirectory: {}}}}}\nhttp: {{addr: \"127.0.0.1:0\"}}\n",
             data.display()
         );
         fs::write(&config, text).unwrap();
@@ -39,10 +37,18 @@ impl Registry {
             .arg("serve")
             .arg(&config)
             .stdout(Stdio::null())
-            .stderr(Stdio::null())
+            .stderr(fs::File::create(&log).unwrap())
             .spawn()
             .expect("docker-registry is installed by tests/setup.sh");
-        let registry = Self { process, address };
+        // The system chooses the port, so that nobody else can have it; the registry tells which.
+        let told = || {
+            let text = fs::read_to_string(&log).ok()?;
+            let (_, rest) = text.split_once("listening on ")?;
+            let end = rest.find(|c: char| !(c.is_ascii_digit() || c == '.' || c == ':'))?;
+            Some(rest[..end].to_owned())
+        };
+        let mut registry = Self { process, address: String::new() };
+        registry.address = eventually("the registry tells its port", told);
         eventually("the registry answers", || TcpStream::connect(&registry.address).ok());
         registry
     }

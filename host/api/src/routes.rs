@@ -3,32 +3,43 @@
 use pliant_types::{Digest, ExecutionId, HostId, JobName, JobUid, Namespace, Tag, VersionRef};
 use std::fmt::Display;
 
-/// The process lives.
-pub const HEALTH: &str = "/healthz";
-/// The process serves.
-pub const READY: &str = "/readyz";
-/// Figures in the text format of Prometheus.
-pub const METRICS: &str = "/metrics";
-/// This API, described.
-pub const OPENAPI: &str = "/v1/openapi.json";
-/// Which program answers.
-pub const SERVER_VERSION: &str = "/v1/version";
-/// Events of the whole cluster.
-pub const EVENTS: &str = "/v1/events";
-/// The routing table.
-pub const ROUTES: &str = "/v1/routes";
-/// The state of the journal.
-pub const JOURNAL: &str = "/v1/journal";
-/// Jobs of all namespaces.
-pub const ALL_JOBS: &str = "/v1/jobs";
-/// All namespaces.
-pub const NAMESPACES: &str = "/v1/namespaces";
-/// All executions.
-pub const EXECUTIONS: &str = "/v1/executions";
-/// All hosts; agents register here.
-pub const HOSTS: &str = "/v1/hosts";
-/// The artifact store.
-pub const ARTIFACTS: &str = "/v1/artifacts";
+macro_rules! fixed {
+    ($($(#[$doc:meta])* $path:ident = $text:literal;)*) => {
+        $($(#[$doc])* pub const $path: &str = $text;)*
+
+        /// Every path without a parameter, for the tests that compare routes with the description.
+        pub const FIXED: &[&str] = &[$($path),*];
+    };
+}
+
+fixed! {
+    /// The process lives.
+    HEALTH = "/healthz";
+    /// The process serves.
+    READY = "/readyz";
+    /// Figures in the text format of Prometheus.
+    METRICS = "/metrics";
+    /// This API, described.
+    OPENAPI = "/v1/openapi.json";
+    /// Which program answers.
+    SERVER_VERSION = "/v1/version";
+    /// Events of the whole cluster.
+    EVENTS = "/v1/events";
+    /// The routing table.
+    ROUTES = "/v1/routes";
+    /// The state of the journal.
+    JOURNAL = "/v1/journal";
+    /// Jobs of all namespaces.
+    ALL_JOBS = "/v1/jobs";
+    /// All namespaces.
+    NAMESPACES = "/v1/namespaces";
+    /// All executions.
+    EXECUTIONS = "/v1/executions";
+    /// All hosts; agents register here.
+    HOSTS = "/v1/hosts";
+    /// The artifact store.
+    ARTIFACTS = "/v1/artifacts";
+}
 
 macro_rules! paths {
     ($($(#[$doc:meta])* $template:ident = $text:literal, $function:ident($($arg:ident: $type:ty),+);)*) => {
@@ -40,7 +51,7 @@ macro_rules! paths {
             fill($template, &[$((stringify!($arg), &$arg as &dyn Display)),+])
         })*
 
-        /// Every template with a parameter, for the test that compares them with the description.
+        /// Every template with a parameter, for the tests that compare routes with the description.
         pub const TEMPLATES: &[&str] = &[$($template),*];
     };
 }

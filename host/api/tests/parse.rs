@@ -398,3 +398,16 @@ fn a_rendered_job_parses_to_itself() {
     "#]]
     .assert_eq(&render(&manifest, Format::Yaml));
 }
+
+#[test]
+fn a_job_that_is_twice_in_a_text_is_refused_with_both_places() {
+    let job = |name: &str| {
+        format!("apiVersion: pliant.dev/v1\nmetadata: {{name: {name}}}\nspec: {{kind: batch}}\n")
+    };
+    let twice = [job("web"), job("other"), job("web")].join("---\n");
+    let failure = parse(&twice, Format::Yaml).unwrap_err();
+    let [error] = failure.errors.as_slice() else { panic!("{failure:?}") };
+    assert_eq!(error.line, Some(10), "{error:?}");
+    assert!(error.message.contains("in line 2"), "{error:?}");
+    assert_eq!(parse(&[job("a"), job("b")].join("---\n"), Format::Yaml).unwrap().len(), 2);
+}

@@ -304,5 +304,8 @@ pub(crate) enum Journal {
         /// The last batch to keep.
         #[arg(long)]
         to: u64,
+        /// Also give up sound batches behind it: whatever they acknowledged is lost.
+        #[arg(long)]
+        give_up_sound: bool,
     },
 }

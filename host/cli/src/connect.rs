@@ -24,6 +24,12 @@ pub(crate) fn token_file(data_dir: &Path) -> PathBuf {
     data_dir.join("admin.token")
 }
 
+/// A token is one word; anything else could not be sent.
+fn is_token(text: &str) -> bool {
+    let text = text.trim();
+    !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_graphic())
+}
+
 /// A client by the command line.
 pub(crate) fn client(global: &Global) -> Result<Client, Failure> {
     let address = match &global.addr {
@@ -33,7 +39,12 @@ pub(crate) fn client(global: &Global) -> Result<Client, Failure> {
     };
     let path = global.token_file.clone().unwrap_or_else(|| token_file(&global.data_dir));
     let token = match std::fs::read_to_string(&path) {
-        Ok(text) => Some(Token::new(&text)),
+        Ok(text) if is_token(&text) => Some(Token::new(&text)),
+        Ok(_) => {
+            let words = format!("{} holds no token: one word in one line", path.display());
+            return Err(Failure::new(Code::Unauthorized, words)
+                .hint("name the file that `pliant up` made, `admin.token` in its data directory"));
+        }
         Err(error) if global.token_file.is_some() => {
             let words = format!("the token file {} cannot be read: {error}", path.display());
             return Err(Failure::new(Code::Unauthorized, words));

@@ -3,6 +3,19 @@
 //! Logic lives in the crates that it joins; anyhow is used only here.
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "printing is what a CLI is for")]
 
+/// A line of a result. Shadows the standard macro, which panics when stdout cannot be written.
+macro_rules! println {
+    ($($part:tt)*) => { $crate::output::print(&format!("{}\n", format_args!($($part)*))) };
+}
+/// The same without a line's end.
+macro_rules! print {
+    ($($part:tt)*) => { $crate::output::print(&format!($($part)*)) };
+}
+/// A line for people beside the result. Whether anybody can read it changes nothing.
+macro_rules! eprintln {
+    ($($part:tt)*) => { $crate::output::tell(&format!($($part)*)) };
+}
+
 mod args;
 mod commands;
 mod connect;
@@ -12,12 +25,11 @@ mod output;
 mod tests;
 
 use clap::Parser;
-use std::process::ExitCode;
+use std::{io::IsTerminal, process::ExitCode};
 
 fn main() -> ExitCode {
     // Both providers could be compiled in by a dependency; one is chosen here, once.
     let _ = rustls::crypto::ring::default_provider().install_default();
-    restore_sigpipe();
     let args = match args::Args::try_parse() {
         Ok(args) => args,
         Err(error) => return usage(&error),
@@ -33,23 +45,18 @@ fn main() -> ExitCode {
 
 /// Help and version are results; anything else is a wrong command line.
 fn usage(error: &clap::Error) -> ExitCode {
-    // A closed pipe is nobody's fault.
-    let _ = error.print();
-    let wrong = error.use_stderr();
-    ExitCode::from(if wrong { pliant_types::codes::exit_code::USAGE } else { 0 })
-}
-
-/// A reader that has seen enough (`pliant ps | head`) ends this program quietly.
-#[allow(
-    clippy::disallowed_methods,
-    reason = "print macros cannot give an error back, so the process ends in their hook"
-)]
-fn restore_sigpipe() {
-    let previous = std::panic::take_hook();
-    std::panic::set_hook(Box::new(move |info| {
-        if info.to_string().contains("Broken pipe") {
-            std::process::exit(i32::from(pliant_types::codes::exit_code::DONE));
-        }
-        previous(info);
-    }));
+    let text = error.render();
+    if error.use_stderr() {
+        let shown = if std::io::stderr().is_terminal() {
+            text.ansi().to_string()
+        } else {
+            text.to_string()
+        };
+        eprintln!("{}", shown.trim_end());
+        return ExitCode::from(pliant_types::codes::exit_code::USAGE);
+    }
+    let shown =
+        if std::io::stdout().is_terminal() { text.ansi().to_string() } else { text.to_string() };
+    print!("{shown}");
+    ExitCode::SUCCESS
 }

@@ -4,8 +4,49 @@ use crate::args::Output;
 use crate::fail::Failure;
 use comfy_table::{ContentArrangement, Table, presets::NOTHING};
 use pliant_api::body::Timestamp;
+use pliant_types::codes::exit_code;
 use serde::Serialize;
-use std::io::IsTerminal;
+use std::io::{IsTerminal, Write};
+
+/// Prints a part of a result. Where stdout cannot be written the command has no more to do: a reader
+/// that has seen enough (`pliant ps | head`) ends it quietly, anything else with one line.
+pub(crate) fn print(text: &str) {
+    let mut stdout = std::io::stdout().lock();
+    if let Err(error) = stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush()) {
+        unwritable(&error);
+    }
+}
+
+/// A result that is bytes; the same rule.
+pub(crate) fn copy(from: &mut impl std::io::Read) -> std::io::Result<()> {
+    let mut piece = vec![0; 64 * 1024];
+    let mut stdout = std::io::stdout().lock();
+    loop {
+        let count = from.read(&mut piece)?;
+        let written = match piece.get(..count) {
+            Some([]) | None => return Ok(()),
+            Some(bytes) => stdout.write_all(bytes).and_then(|()| stdout.flush()),
+        };
+        written.unwrap_or_else(|error| unwritable(&error));
+    }
+}
+
+#[allow(
+    clippy::disallowed_methods,
+    reason = "what cannot print its result cannot do anything else, however deep it is"
+)]
+fn unwritable(error: &std::io::Error) -> ! {
+    if error.kind() == std::io::ErrorKind::BrokenPipe {
+        std::process::exit(i32::from(exit_code::DONE));
+    }
+    tell(&format!("error[internal]: the result cannot be written to stdout: {error}"));
+    std::process::exit(i32::from(exit_code::INTERNAL));
+}
+
+/// Prints a line for people; that nobody can read it is no failure of the command.
+pub(crate) fn tell(line: &str) {
+    let _ = std::io::stderr().write_all(format!("{line}\n").as_bytes());
+}
 
 /// Something that a command prints.
 pub(crate) trait Show: Serialize {

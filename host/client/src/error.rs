@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use pliant_api::problem::Problem;
 use pliant_types::Digest;
-use pliant_types::codes::{Code, exit_code};
+use pliant_types::codes::Code;
 
 /// Why a call gave no answer.
 #[derive(Debug, thiserror::Error)]
@@ -95,7 +95,7 @@ pub enum ClientError {
         found: Digest,
     },
     /// A local file failed.
-    #[error("{}", path.display())]
+    #[error("{} cannot be used", path.display())]
     File {
         /// Which.
         path: PathBuf,
@@ -119,18 +119,15 @@ impl ClientError {
             | Self::Unreadable { .. }
             | Self::AnswerTooLarge { .. }
             | Self::Setup { .. }
-            | Self::BadStream { .. }
-            | Self::File { .. } => Code::Internal,
+            | Self::BadStream { .. } => Code::Internal,
+            Self::File { .. } => Code::FileUnusable,
         }
     }
 
     /// The exit code of a command that ends with this.
     #[must_use]
     pub fn exit(&self) -> u8 {
-        match self {
-            Self::Address { .. } => exit_code::USAGE,
-            other => other.code().row().exit,
-        }
+        self.code().row().exit
     }
 
     /// Whether the same call may succeed a moment later.

@@ -88,6 +88,8 @@ codes! {
     NotOffered = "not-offered", 422, INVALID, false, "The spec asks for something that this release does not carry out.", "Leave the named field out, or use a release that has it.";
     ArtifactInvalid = "artifact-invalid", 422, INVALID, false, "The artifact is not a component or module that can run.", "Look at it with `pliant component inspect FILE`.";
     ImportNotOffered = "import-not-offered", 422, INVALID, false, "The component imports an interface that no host offers.", "Build it against the offered version that the error names.";
+    MediaUnsupported = "media-unsupported", 415, INVALID, false, "The body has a type, character set or encoding that is not taken.", "Send the bytes as they are, with a type that the error names.";
+    FileUnusable = "file-unusable", 400, INVALID, false, "A file or directory of this machine cannot be used.", "Correct the path that the error names, or its permissions.";
     DigestMismatch = "digest-mismatch", 422, INVALID, false, "The bytes do not have the digest that was named.", "Send the bytes again; if it stays, the source is damaged.";
     ArtifactUnreachable = "artifact-unreachable", 502, INVALID, true, "The artifact's source could not be read.", "Check the address and that the controller can reach it.";
     TooLarge = "too-large", 413, INVALID, false, "Something is larger than its named limit.", "Make it smaller; the error names the limit.";
@@ -100,10 +102,12 @@ codes! {
     HostNotFound = "host-not-found", 404, NOT_FOUND, false, "There is no such host.", "List them with `pliant host list`.";
     ArtifactNotFound = "artifact-not-found", 404, NOT_FOUND, false, "The store has no artifact of this digest.", "Push it with `pliant artifact push FILE`.";
     ResultsNotFound = "results-not-found", 404, NOT_FOUND, false, "The job has kept no results.", "Results are what a batch task wrote to /output before it completed.";
-    RouteNotFound = "route-not-found", 404, NOT_FOUND, false, "The API has no such path or method.", "The API is described at /v1/openapi.json.";
+    RouteNotFound = "route-not-found", 404, NOT_FOUND, false, "The API has no such path.", "The API is described at /v1/openapi.json.";
+    MethodNotAllowed = "method-not-allowed", 405, NOT_FOUND, false, "The path exists, but does not take this method.", "The header Allow names the methods; the API is described at /v1/openapi.json.";
     HistoryGone = "history-gone", 410, NOT_FOUND, false, "That part of the history was trimmed.", "Start from the present state.";
     NamespaceNotEmpty = "namespace-not-empty", 409, CONFLICT, false, "The namespace still has jobs.", "Delete its jobs first; the error says how many there are.";
     NameTaken = "name-taken", 409, CONFLICT, false, "The name is already used.", "Choose another name.";
+    PortInUse = "port-in-use", 409, CONFLICT, false, "The address is used by another program.", "Stop that program, or choose another port; `pliant up --listen 127.0.0.1:0` lets the system choose.";
     KindImmutable = "kind-immutable", 409, CONFLICT, false, "A job's kind never changes.", "Delete the job first, or use another name.";
     RevisionMismatch = "revision-mismatch", 412, CONFLICT, false, "The job was changed since the revision that you named.", "Look at the job again and repeat the change.";
     KeyReused = "key-reused", 422, CONFLICT, false, "The Idempotency-Key was used with another request.", "Use a new key for a new request.";

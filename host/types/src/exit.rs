@@ -64,6 +64,43 @@ pub enum ExitReason {
 }
 
 impl ExitReason {
+    /// Every reason.
+    pub const ALL: &'static [Self] = &[
+        Self::Exited,
+        Self::Trapped,
+        Self::OutOfMemory,
+        Self::TimedOut,
+        Self::Stopped,
+        Self::Killed,
+        Self::ArtifactInvalid,
+        Self::PortInUse,
+        Self::NotGranted,
+        Self::HostFailure,
+        Self::HostLost,
+        Self::Signalled,
+    ];
+
+    /// What it means, one sentence.
+    #[must_use]
+    pub const fn meaning(self) -> &'static str {
+        match self {
+            Self::Exited => "The guest returned; its exit code says how.",
+            Self::Trapped => "The guest trapped; the detail has the message and the backtrace.",
+            Self::OutOfMemory => "The guest reached its memory limit, `spec.resources.memory`.",
+            Self::TimedOut => "The guest ran for longer than `spec.timeouts.execution`.",
+            Self::Stopped => "The guest ended because it was asked to.",
+            Self::Killed => "The guest did not end within `spec.timeouts.kill` and was ended.",
+            Self::ArtifactInvalid => "The artifact could not be fetched, verified or compiled.",
+            Self::PortInUse => "A static port of the job is taken by another program of the host.",
+            Self::NotGranted => {
+                "A mount, directory or grant of the spec is not to be had on the host."
+            }
+            Self::HostFailure => "The engine or the host failed; the detail says how.",
+            Self::HostLost => "The host was silent for too long and was declared lost.",
+            Self::Signalled => "The process ended by a signal.",
+        }
+    }
+
     /// The word in text.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
@@ -149,6 +186,23 @@ impl fmt::Display for ExitStatus {
         match self.detail.as_deref().and_then(|d| d.lines().next()) {
             Some(line) => write!(f, ": {line}"),
             None => Ok(()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_reason_is_in_the_list_and_says_what_it_means() {
+        for number in 0..=u8::MAX {
+            let bytes = minicbor::to_vec(number).unwrap();
+            let known = minicbor::decode::<ExitReason>(&bytes).is_ok();
+            assert_eq!(known, usize::from(number) < ExitReason::ALL.len(), "{number}");
+        }
+        for reason in ExitReason::ALL {
+            assert!(reason.meaning().ends_with('.'), "{reason}");
         }
     }
 }

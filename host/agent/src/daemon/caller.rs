@@ -10,7 +10,7 @@ use pliant_types::{
     host::HostDescription,
     report::{Registration, Report},
 };
-use tokio::sync::mpsc;
+use tokio::sync::{mpsc, watch};
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 use super::{clock, drivers::chain, follow};
@@ -27,6 +27,8 @@ pub(super) struct Caller {
     inputs: mpsc::Sender<Input>,
     tasks: TaskTracker,
     stop: CancellationToken,
+    /// Why the controller does not take this host, from the newest registration.
+    refused: watch::Sender<Option<String>>,
     /// Ends the present reading of the assignment stream.
     following: CancellationToken,
 }
@@ -40,7 +42,13 @@ impl Caller {
         stop: CancellationToken,
     ) -> Self {
         let following = stop.child_token();
-        Self { client, description, inputs, tasks, stop, following }
+        let refused = watch::Sender::new(None);
+        Self { client, description, inputs, tasks, stop, refused, following }
+    }
+
+    /// Tells when a registration is refused for good.
+    pub(super) fn refusals(&self) -> watch::Receiver<Option<String>> {
+        self.refused.subscribe()
     }
 
     pub(super) fn call(&mut self, call: Call) {
@@ -48,8 +56,8 @@ impl Caller {
             Call::Register { host, obeyed, inventory } => {
                 let description = self.description.clone();
                 let registration = Registration { description, host, obeyed, inventory };
-                let client = self.client.clone();
-                self.spawn(async move { register(&client, &registration).await });
+                let (client, refused) = (self.client.clone(), self.refused.clone());
+                self.spawn(async move { register(&client, &registration, &refused).await });
             }
             Call::Renew(host) => {
                 let (client, boot) = (self.client.clone(), self.description.boot.clone());
@@ -85,14 +93,22 @@ impl Caller {
     }
 }
 
-async fn register(client: &Client, registration: &Registration) -> Input {
+async fn register(
+    client: &Client,
+    registration: &Registration,
+    refused: &watch::Sender<Option<String>>,
+) -> Input {
     match client.register(registration).await {
         Ok(registered) => {
             let (host, fence) = (registered.host, registered.fence);
             tracing::info!(%host, %fence, kill = registered.kill.len(), "registered");
             Input::Registered(registered)
         }
-        Err(error) => Input::RegisterFailed(trouble("register", &error)),
+        Err(error) => {
+            let trouble = trouble("register", &error);
+            refused.send_replace((trouble == Trouble::Fenced).then(|| chain(&error)));
+            Input::RegisterFailed(trouble)
+        }
     }
 }
 

@@ -55,6 +55,14 @@ pub enum AgentError {
         /// What is wrong with it.
         why: String,
     },
+    /// The controller does not know the host that the ledger is of, or is older than it.
+    #[error("the controller does not take the host of the ledger in {}: {why}", ledger.display())]
+    NotTaken {
+        /// Where the ledger is.
+        ledger: PathBuf,
+        /// In the controller's words.
+        why: String,
+    },
     /// No client of the controller can be made.
     #[error("the controller cannot be asked")]
     Client(#[source] ClientError),

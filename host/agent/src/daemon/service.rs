@@ -4,6 +4,7 @@ use std::{
     collections::{BTreeMap, BTreeSet},
     io,
     net::SocketAddr,
+    path::PathBuf,
     sync::Arc,
     time::Duration,
 };
@@ -42,6 +43,8 @@ const CALL_LIMIT: Duration = Duration::from_secs(10);
 pub struct Agent {
     address: SocketAddr,
     status: watch::Receiver<AgentStatus>,
+    refusals: watch::Receiver<Option<String>>,
+    ledger: PathBuf,
     stop: CancellationToken,
     main: JoinHandle<Result<(), AgentError>>,
 }
@@ -106,6 +109,7 @@ impl Agent {
             LogService::new(&config.token, drivers.clone(), places, index.clone(), ending.clone());
         let server = listener::serve(listener, logs);
         let caller = Caller::new(client, description, sender, tasks.clone(), ending.clone());
+        let refusals = caller.refusals();
         let (status_sender, status) = watch::channel(AgentStatus::default());
         let reactor = Reactor {
             logic,
@@ -125,7 +129,7 @@ impl Agent {
             outcome.and(ended)
         });
         tracing::info!(%address, "agent runs");
-        Ok(Self { address, status, stop, main })
+        Ok(Self { address, status, refusals, ledger: config.data_dir.join("ledger"), stop, main })
     }
 
     /// Where logs are served.
@@ -143,11 +147,19 @@ impl Agent {
     /// Waits until it takes work: registered, and a whole assignment was obeyed.
     ///
     /// # Errors
-    /// `Bug` when it ended before; [`Agent::stop`] says why.
+    /// `NotTaken` when the controller refuses the host, which no waiting changes; `Bug` when it
+    /// ended before: [`Agent::stop`] says why.
     pub async fn ready(&self) -> Result<(), AgentError> {
-        let mut status = self.status.clone();
-        let ready = status.wait_for(|status| status.ready).await;
-        ready.map(|_| ()).map_err(|_| AgentError::Bug)
+        let (mut status, mut refusals) = (self.status.clone(), self.refusals.clone());
+        tokio::select! {
+            biased;
+            ready = status.wait_for(|status| status.ready) => {
+                ready.map(|_| ()).map_err(|_| AgentError::Bug)
+            }
+            Some(why) = refused(&mut refusals) => {
+                Err(AgentError::NotTaken { ledger: self.ledger.clone(), why })
+            }
+        }
     }
 
     /// Waits until it has ended by itself, which only a failure brings about.
@@ -166,6 +178,11 @@ impl Agent {
         self.stop.cancel();
         self.main.await.map_err(|_| AgentError::Bug)?
     }
+}
+
+/// Waits for a registration that is refused for good; nothing when the agent ends.
+async fn refused(refusals: &mut watch::Receiver<Option<String>>) -> Option<String> {
+    refusals.wait_for(Option::is_some).await.ok()?.clone()
 }
 
 fn client(config: &Config) -> Result<Client, AgentError> {

@@ -41,6 +41,7 @@ pub struct ServerVersion {
     pub version: String,
     /// `pliant.dev/v1`.
     pub api_version: String,
-    /// A name for the cluster that stays.
-    pub cluster: String,
+    /// Where the cluster keeps its files; only for those who have a token.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cluster: Option<String>,
 }

@@ -75,7 +75,7 @@ pub struct RunQuery {
 
 /// Which page of a list.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, IntoParams)]
-#[serde(rename_all = "camelCase")]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
 pub struct PageQuery {
     /// From an earlier page.
@@ -89,9 +89,19 @@ pub struct PageQuery {
     pub min_revision: Option<u64>,
 }
 
+/// How new the state behind an answer must be.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, IntoParams)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
+pub struct RevisionQuery {
+    /// Answer from no older state than this (read your writes).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub min_revision: Option<u64>,
+}
+
 /// What a watch shows and where it starts.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, IntoParams)]
-#[serde(rename_all = "camelCase")]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
 pub struct WatchQuery {
     /// Only events after this revision; the header `Last-Event-ID` wins.
@@ -104,7 +114,7 @@ pub struct WatchQuery {
 
 /// Which lines of a log.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, IntoParams)]
-#[serde(rename_all = "camelCase")]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
 pub struct LogQuery {
     /// Whether the stream goes on after the present end.

@@ -4,7 +4,8 @@ use super::schema::DOCUMENT;
 use super::shape::{Field, Shape};
 
 /// The nearest of the known words, when it is near enough to be meant.
-pub(crate) fn nearest<'a>(word: &str, known: impl Iterator<Item = &'a str>) -> Option<&'a str> {
+#[must_use]
+pub fn nearest<'a>(word: &str, known: impl Iterator<Item = &'a str>) -> Option<&'a str> {
     let plain = |text: &str| text.to_lowercase().replace(['-', '_'], "");
     let word = plain(word);
     known

@@ -17,9 +17,12 @@ mod walk;
 mod yaml;
 
 pub use explain::{Explained, explain};
+pub use hint::nearest;
 pub use json_schema::{default_of, json_schema};
 pub use node::{Position, dotted};
 pub use render::render;
+
+use std::collections::BTreeMap;
 
 use pliant_types::codes::Code;
 use pliant_types::spec::Manifest;
@@ -57,10 +60,18 @@ impl Format {
         }
     }
 
-    /// By a media type; parameters are ignored. `None` when it is none of the three.
+    /// By a media type; case does not matter. `None` when it is none of the three, or names another
+    /// character set than UTF-8.
     #[must_use]
     pub fn of_content_type(content_type: &str) -> Option<Self> {
-        match content_type.split(';').next().map(str::trim)? {
+        let content_type = content_type.to_ascii_lowercase();
+        let mut parts = content_type.split(';').map(str::trim);
+        let media = parts.next()?;
+        let charset = parts.find_map(|part| part.strip_prefix("charset="));
+        if charset.is_some_and(|name| !matches!(name.trim_matches('"'), "utf-8" | "utf8")) {
+            return None;
+        }
+        match media {
             "application/json" => Some(Self::Json),
             "application/yaml" | "application/x-yaml" | "text/yaml" => Some(Self::Yaml),
             "application/toml" => Some(Self::Toml),
@@ -177,7 +188,23 @@ pub fn parse(text: &str, format: Format) -> Result<Vec<ParsedJob>, ParseFailure>
             },
         }
     }
+    failure.errors.extend(named_twice(&jobs));
     if failure.errors.is_empty() { Ok(jobs) } else { Err(failure) }
+}
+
+/// One job twice in a text is a slip of copying: the later one would silently win.
+fn named_twice(jobs: &[ParsedJob]) -> Vec<FieldError> {
+    let mut seen = BTreeMap::new();
+    let mut errors = Vec::new();
+    for job in jobs {
+        let metadata = &job.manifest.metadata;
+        let line = job.position("/metadata/name").line;
+        if let Some(first) = seen.insert((&metadata.namespace, &metadata.name), line) {
+            let words = format!("job {} is in this text already, in line {first}", metadata.name);
+            errors.push(job.error("/metadata/name", words));
+        }
+    }
+    errors
 }
 
 type Tree = Result<Node, Vec<FieldError>>;

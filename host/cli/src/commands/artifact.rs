@@ -42,14 +42,17 @@ pub(crate) async fn list(context: &Context<'_>) -> Result<u8, Failure> {
 pub(crate) fn inspect(output: Output, file: &Path) -> Result<u8, Failure> {
     let shown = file.display();
     let limit = pliant_inspect::limits::ARTIFACT_BYTES;
-    let size = std::fs::metadata(file)
-        .map_err(|e| Failure::new(Code::ArtifactInvalid, format!("{shown}: {e}")))?
-        .len();
+    let failed = |e: std::io::Error| Failure::new(Code::FileUnusable, format!("{shown}: {e}"));
+    let metadata = std::fs::metadata(file).map_err(failed)?;
+    if !metadata.is_file() {
+        return Err(Failure::new(Code::FileUnusable, format!("{shown} is no regular file")));
+    }
+    let size = metadata.len();
     if size > limit {
         let words = format!("{shown} has {size} bytes, a component has at most {limit}");
         return Err(Failure::new(Code::TooLarge, words));
     }
-    let bytes = std::fs::read(file)?;
+    let bytes = std::fs::read(file).map_err(failed)?;
     let found = pliant_inspect::inspect(&bytes)
         .map_err(|e| Failure::new(Code::ArtifactInvalid, format!("{shown}: {e}")))?;
     let kind =

@@ -12,7 +12,7 @@ use pliant_controller::{
 };
 use pliant_journal::{
     OpenError, Sequence,
-    durable::{DurableOptions, DurableStore, dump, inspect, salvage},
+    durable::{DurableOptions, DurableStore, SalvageError, SoundBatches, dump, inspect, salvage},
 };
 use pliant_types::codes::{
     Code,
@@ -39,8 +39,9 @@ pub(crate) fn journal(global: &Global, command: &Journal) -> Result<u8, Failure>
         Journal::Check => check(global, &options),
         Journal::Dump { from } => dump_from(global, &options, Sequence(*from)),
         Journal::Trim => trim(&options),
-        Journal::Salvage { to } => {
-            let done = salvage(&options, Sequence(*to)).context("nothing was salvaged")?;
+        Journal::Salvage { to, give_up_sound } => {
+            let sound = if *give_up_sound { SoundBatches::GiveUp } else { SoundBatches::Keep };
+            let done = salvage(&options, Sequence(*to), sound).map_err(not_salvaged)?;
             println!("the journal ends at batch {} now", done.head);
             if let Some(old) = done.moved_to {
                 println!("the old store is in {}", old.display());
@@ -50,6 +51,22 @@ pub(crate) fn journal(global: &Global, command: &Journal) -> Result<u8, Failure>
             }
             Ok(DONE)
         }
+    }
+}
+
+fn not_salvaged(error: SalvageError) -> Failure {
+    let words = format!("nothing was salvaged: {}", chain(&error));
+    match error {
+        SalvageError::Open(error) => failed(error),
+        SalvageError::Sound { reachable, .. } => Failure::new(Code::WrongState, words).hint(format!(
+            "`--to {reachable}` keeps all that is sound; --give-up-sound says that the rest may go"
+        )),
+        SalvageError::Unreachable { .. } | SalvageError::NoSnapshot { .. } => {
+            Failure::new(Code::BodyInvalid, words)
+                .hint("`pliant journal check` says how far it is sound")
+        }
+        SalvageError::Stopped(_) => Failure::new(Code::JournalUnavailable, words)
+            .hint("check the data directory's permissions and free space"),
     }
 }
 

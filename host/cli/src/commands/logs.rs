@@ -1,14 +1,19 @@
 //! Logs of a job's tasks, or of one execution.
 
 use super::Context;
-use crate::{args::Logs, fail::Failure, output::visible};
+use crate::{
+    args::{Logs, Output},
+    fail::Failure,
+    output::visible,
+};
 use futures::{StreamExt, stream::FuturesUnordered};
-use pliant_api::body::{ExecutionView, LogQuery, LogStream, PageQuery};
+use pliant_api::body::{ExecutionView, LogLine, LogQuery, LogStream, PageQuery};
 use pliant_client::Received;
 use pliant_types::{
     ExecutionId, TaskNumber,
     codes::{Code, exit_code::DONE},
 };
+use serde::Serialize;
 use std::collections::BTreeMap;
 
 /// Tasks whose logs are followed at once.
@@ -17,12 +22,14 @@ const MAX_FOLLOWED: usize = 64;
 pub(crate) async fn logs(context: &Context<'_>, asked: Logs) -> Result<u8, Failure> {
     let query = LogQuery { follow: asked.follow, tail: asked.tail, ..LogQuery::default() };
     if let Ok(execution) = asked.subject.parse::<ExecutionId>() {
-        print(context, execution, &query, Look { prefix: String::new(), raw: asked.raw }).await?;
+        let look = Look { form: context.global.output, prefix: String::new(), raw: asked.raw };
+        print(context, execution, &query, look).await?;
         return Ok(DONE);
     }
     let found = executions(context, &asked).await?;
     let many = found.len() > 1;
     let look = |execution: &ExecutionView| Look {
+        form: context.global.output,
         prefix: if many { format!("{}/{} ", execution.job, execution.task) } else { String::new() },
         raw: asked.raw,
     };
@@ -72,10 +79,24 @@ async fn executions(context: &Context<'_>, asked: &Logs) -> Result<Vec<Execution
     Ok(found)
 }
 
+/// How lines are shown.
 struct Look {
+    form: Output,
     prefix: String,
     raw: bool,
 }
+
+/// A line with where it comes from, for programs.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Whole<'a> {
+    execution: ExecutionId,
+    #[serde(flatten)]
+    line: &'a LogLine,
+}
+
+/// Connections in a row that give no line before a log that is not followed is given up.
+const MAX_LOST: u32 = 3;
 
 async fn print(
     context: &Context<'_>,
@@ -83,18 +104,46 @@ async fn print(
     query: &LogQuery,
     look: Look,
 ) -> Result<(), Failure> {
+    if look.form == Output::Name {
+        println!("{execution}");
+        return Ok(());
+    }
     let mut lines = context.client.logs(execution, query);
+    let mut lost = 0;
     while let Some(received) = lines.next().await? {
         match received {
             Received::Body(line) => {
-                let text = if look.raw { line.line.clone() } else { visible(&line.line) };
-                match line.stream {
-                    LogStream::Agent => eprintln!("{}# {text}", look.prefix),
-                    LogStream::Stdout | LogStream::Stderr => println!("{}{text}", look.prefix),
-                }
+                lost = 0;
+                show(execution, &line, &look)?;
             }
             Received::Lost(error) => {
-                eprintln!("… the connection was lost and is made again ({error})")
+                lost += 1;
+                if !query.follow && lost >= MAX_LOST {
+                    return Err(error.into());
+                }
+                eprintln!("… the connection was lost and is made again ({error})");
+            }
+        }
+    }
+    Ok(())
+}
+
+/// A log has no end that could be waited for, so each line is a document of its own.
+fn show(execution: ExecutionId, line: &LogLine, look: &Look) -> Result<(), Failure> {
+    let whole = Whole { execution, line };
+    match (look.form, line.stream) {
+        (Output::Json | Output::Jsonl, _) => {
+            println!("{}", serde_json::to_string(&whole).map_err(anyhow::Error::from)?);
+        }
+        (Output::Yaml, _) => {
+            let text = serde_saphyr::to_string(&whole).map_err(anyhow::Error::from)?;
+            println!("---\n{}", text.trim_end());
+        }
+        (Output::Table | Output::Wide | Output::Name, stream) => {
+            let text = if look.raw { line.line.clone() } else { visible(&line.line) };
+            match stream {
+                LogStream::Agent => eprintln!("{}# {text}", look.prefix),
+                LogStream::Stdout | LogStream::Stderr => println!("{}{text}", look.prefix),
             }
         }
     }

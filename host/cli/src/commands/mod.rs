@@ -30,11 +30,13 @@ pub(crate) fn dispatch(args: Args) -> Result<u8, Failure> {
     match args.command {
         Command::CompileWorker => Ok(up::compile_worker()),
         Command::Completion { shell } => {
-            clap_complete::generate(shell, &mut Args::command(), "pliant", &mut std::io::stdout());
+            let mut script = Vec::new();
+            clap_complete::generate(shell, &mut Args::command(), "pliant", &mut script);
+            print!("{}", String::from_utf8_lossy(&script));
             Ok(DONE)
         }
-        Command::Explain { what } => explain::explain(&what),
-        Command::Validate { file } => validate::validate(&file),
+        Command::Explain { what } => explain::explain(args.global.output, &what),
+        Command::Validate { file } => validate::validate(args.global.output, &file),
         Command::Component(Component::Inspect { file }) => {
             artifact::inspect(args.global.output, &file)
         }

@@ -65,8 +65,7 @@ fn cat(archive: &[u8], path: &str, result: &ResultsView) -> Result<(), Failure> 
         let mut entry = entry.map_err(damaged)?;
         let is_it = entry.path().is_ok_and(|p| p == Path::new(wanted));
         if is_it && entry.header().entry_type().is_file() {
-            std::io::copy(&mut entry, &mut std::io::stdout()).map_err(anyhow::Error::from)?;
-            return Ok(());
+            return crate::output::copy(&mut entry).map_err(damaged);
         }
     }
     let words = format!("the result of task {} has no file {wanted:?}", result.task);
@@ -76,11 +75,16 @@ fn cat(archive: &[u8], path: &str, result: &ResultsView) -> Result<(), Failure> 
 /// Unpacks files and directories only, by an own walk (06-cluster.md, section 4): no links, no
 /// devices, no absolute or parent paths, bounded in number and size.
 fn unpack(archive: &[u8], target: &Path) -> Result<usize, Failure> {
-    std::fs::create_dir_all(target.parent().unwrap_or(Path::new(".")))?;
-    std::fs::create_dir(target).map_err(|error| {
-        Failure::new(Code::NameTaken, format!("{} cannot be made: {error}", target.display()))
-    })?;
-    let dir = Dir::open_ambient_dir(target, ambient_authority())?;
+    let failed = |error: std::io::Error| {
+        let code = match error.kind() {
+            std::io::ErrorKind::AlreadyExists => Code::NameTaken,
+            _ => Code::FileUnusable,
+        };
+        Failure::new(code, format!("{} cannot be made: {error}", target.display()))
+    };
+    std::fs::create_dir_all(target.parent().unwrap_or(Path::new("."))).map_err(failed)?;
+    std::fs::create_dir(target).map_err(failed)?;
+    let dir = Dir::open_ambient_dir(target, ambient_authority()).map_err(failed)?;
     let (mut files, mut bytes) = (0, 0);
     for (index, entry) in tar::Archive::new(archive).entries().map_err(damaged)?.enumerate() {
         let mut entry = entry.map_err(damaged)?;

@@ -16,6 +16,7 @@ use std::{
     os::unix::fs::{OpenOptionsExt, PermissionsExt},
     path::Path,
 };
+use tokio::signal::unix::{SignalKind, signal};
 use tracing_subscriber::{EnvFilter, fmt::format::FmtSpan};
 
 mod agent;
@@ -48,6 +49,7 @@ fn start_logs(format: LogFormat) {
 
 async fn serve(global: &Global, asked: Up) -> Result<u8, Failure> {
     let data_dir = &global.data_dir;
+    check_before(&asked)?;
     make_data_dir(data_dir)?;
     let token = token(data_dir)?;
     let mut config = Config::new(data_dir.clone(), asked.listen, token.clone());
@@ -69,18 +71,7 @@ async fn serve(global: &Global, asked: Up) -> Result<u8, Failure> {
             return Err(failure);
         }
     };
-    write_file(&routes_file(data_dir), &router.address().to_string(), 0o644)?;
-    write_file(&address_file(data_dir), &address.to_string(), 0o644)?;
-    if let Some(ready) = &asked.ready_file {
-        write_file(ready, &address.to_string(), 0o644)?;
-    }
-    eprintln!("pliant is up at http://{address}, data in {}", data_dir.display());
-    eprintln!("routes are served at http://{}", router.address());
-    eprintln!("try: pliant run FILE · pliant ps · pliant status (Ctrl-C stops it cleanly)");
-    let submitted = run_files(global, &asked, address).await;
-    if submitted.is_ok() {
-        told_to_stop().await;
-    }
+    let outcome = live(global, &asked, (address, router.address())).await;
     eprintln!("stopping …");
     // The address goes first, so that no client is led to a process that is leaving.
     let _ = std::fs::remove_file(address_file(data_dir));
@@ -88,7 +79,57 @@ async fn serve(global: &Global, asked: Up) -> Result<u8, Failure> {
     router.stop().await;
     agent::stop(running).await;
     stop_controller(controller).await;
-    submitted.map(|()| DONE)
+    outcome.map(|()| DONE)
+}
+
+/// From the moment that everything serves until it is told to stop.
+async fn live(
+    global: &Global,
+    asked: &Up,
+    (address, routes): (SocketAddr, SocketAddr),
+) -> Result<(), Failure> {
+    let data_dir = &global.data_dir;
+    // A closed terminal is a reason to stop in order as well; listened for before anybody is told.
+    let told = told_to_stop()?;
+    write_file(&routes_file(data_dir), &routes.to_string(), 0o644)?;
+    write_file(&address_file(data_dir), &address.to_string(), 0o644)?;
+    if let Some(ready) = &asked.ready_file {
+        write_file(ready, &address.to_string(), 0o644)?;
+    }
+    eprintln!("pliant is up at http://{address}, data in {}", data_dir.display());
+    eprintln!("routes are served at http://{routes}");
+    eprintln!("try: pliant run FILE · pliant ps · pliant status (Ctrl-C stops it cleanly)");
+    run_files(global, asked, address).await?;
+    told.await;
+    Ok(())
+}
+
+/// What can be refused before anything is made: a mistake in a flag leaves no directory behind.
+fn check_before(asked: &Up) -> Result<(), Failure> {
+    let parent = |file: &Path| file.parent().map(Path::to_owned).unwrap_or_default();
+    if let Some(dir) = asked.ready_file.as_deref().map(parent)
+        && !dir.as_os_str().is_empty()
+        && !dir.is_dir()
+    {
+        let words = format!("the directory {} of --ready-file does not exist", dir.display());
+        return Err(Failure::new(Code::FileUnusable, words));
+    }
+    for (address, flag) in [(asked.listen, "--listen"), (route_address(asked), "--route-listen")] {
+        if address.ip().is_loopback() {
+            std::net::TcpListener::bind(address)
+                .map_err(|error| not_listening((address, flag), &error))?;
+        }
+    }
+    Ok(())
+}
+
+fn not_listening((address, flag): (SocketAddr, &str), error: &io::Error) -> Failure {
+    let code = match error.kind() {
+        io::ErrorKind::AddrInUse => Code::PortInUse,
+        _ => Code::BodyInvalid,
+    };
+    Failure::new(code, format!("{address} cannot be listened on: {error}"))
+        .hint(format!("choose another address with {flag}; port 0 lets the system choose"))
 }
 
 /// Port of routes when nobody names one.
@@ -98,8 +139,7 @@ async fn start_router(
     asked: &Up,
     (controller, token): (SocketAddr, &str),
 ) -> Result<Router, Failure> {
-    let port = if asked.listen.port() == 0 { 0 } else { ROUTE_PORT };
-    let listen = asked.route_listen.unwrap_or(SocketAddr::new(asked.listen.ip(), port));
+    let listen = route_address(asked);
     if !listen.ip().is_loopback() {
         let words =
             format!("{listen} is not a loopback address; routes are served on loopback only");
@@ -108,9 +148,14 @@ async fn start_router(
     let controller = format!("http://{controller}");
     let config = RouterConfig { listen, controller, token: token.to_owned() };
     Router::start(config).await.map_err(|error| {
-        Failure::new(Code::NameTaken, chain(&error))
+        Failure::new(Code::PortInUse, chain(&error))
             .hint("name another address with --route-listen")
     })
+}
+
+fn route_address(asked: &Up) -> SocketAddr {
+    let port = if asked.listen.port() == 0 { 0 } else { ROUTE_PORT };
+    asked.route_listen.unwrap_or(SocketAddr::new(asked.listen.ip(), port))
 }
 
 async fn run_files(
@@ -145,17 +190,18 @@ async fn stop_controller(controller: Controller) {
     }
 }
 
-/// Ctrl-C, or what a service manager sends.
-async fn told_to_stop() {
-    let terminate = tokio::signal::unix::signal(tokio::signal::unix::SignalKind::terminate());
-    let Ok(mut terminate) = terminate else {
-        let _ = tokio::signal::ctrl_c().await;
-        return;
-    };
-    tokio::select! {
-        _ = tokio::signal::ctrl_c() => {}
-        _ = terminate.recv() => {}
-    }
+/// Ctrl-C, what a service manager sends, or the end of the terminal; they are heard from the call on.
+fn told_to_stop() -> Result<impl Future<Output = ()>, Failure> {
+    let mut interrupt = signal(SignalKind::interrupt())?;
+    let mut terminate = signal(SignalKind::terminate())?;
+    let mut hangup = signal(SignalKind::hangup())?;
+    Ok(async move {
+        tokio::select! {
+            _ = interrupt.recv() => {}
+            _ = terminate.recv() => {}
+            _ = hangup.recv() => {}
+        }
+    })
 }
 
 fn make_data_dir(dir: &Path) -> Result<(), Failure> {
@@ -221,7 +267,7 @@ fn write_file(path: &Path, text: &str, mode: u32) -> Result<(), Failure> {
     };
     write().map_err(|error| {
         let words = format!("{} cannot be written: {error}", path.display());
-        Failure::new(Code::JournalUnavailable, words)
+        Failure::new(Code::FileUnusable, words)
     })
 }
 
@@ -229,9 +275,7 @@ fn start_failure(error: StartError) -> Failure {
     let words = chain(&error);
     match &error {
         StartError::Config(_) => Failure::new(Code::BodyInvalid, words),
-        StartError::Listen { address, .. } => Failure::new(Code::NameTaken, words).hint(format!(
-            "another process listens on {address}; choose another with --listen, port 0 picks one"
-        )),
+        StartError::Listen { address, source } => not_listening((*address, "--listen"), source),
         StartError::Journal(ReadError::Open(OpenError::Locked { .. })) => {
             Failure::new(Code::WrongState, words).hint(
                 "another pliant uses this data directory; stop it, or name another with --data-dir",

@@ -5,7 +5,7 @@ use super::{
     follow::{self, Goal},
 };
 use crate::{
-    args::{Scale, ScaleTo, Stop, Verb, WaitFlags},
+    args::{Output, Scale, ScaleTo, Stop, Verb, WaitFlags},
     fail::Failure,
     output,
 };
@@ -82,7 +82,14 @@ pub(crate) async fn wait(
     job: &str,
     wait: &WaitFlags,
 ) -> Result<u8, Failure> {
-    follow::follow(context, &context.job(job)?, (wait, Goal::default())).await
+    let reference = context.job(job)?;
+    let code = follow::follow(context, &reference, (wait, Goal::default())).await?;
+    // People have read how it went; a program gets what it is now.
+    if !matches!(context.global.output, Output::Table | Output::Wide) {
+        let view = context.client.job(&context.global.namespace, &reference).await?;
+        output::one(context.global.output, &view, job, String::new)?;
+    }
+    Ok(code)
 }
 
 async fn act(

@@ -1,6 +1,7 @@
 //! Downloads of artifacts: `https://` and `oci://`, with the checked address as the one connected to.
 
 use super::{
+    gate::Gate,
     meta::ArtifactMeta,
     store::{ArtifactStore, MAX_ARCHIVE_BYTES, StoreError},
 };
@@ -21,7 +22,7 @@ use std::{
 /// Redirects that are followed; each is checked again.
 const MAX_REDIRECTS: usize = 5;
 /// From connecting to the first byte of an answer.
-const CONNECT_LIMIT: Duration = Duration::from_secs(10);
+pub(super) const CONNECT_LIMIT: Duration = Duration::from_secs(10);
 /// A whole download.
 const DOWNLOAD_LIMIT: Duration = Duration::from_secs(300);
 /// Media types that hold a component or module (12-dependencies.md).
@@ -29,7 +30,7 @@ const WASM_LAYERS: [&str; 2] = ["application/wasm", "application/vnd.wasm.conten
 
 /// What a private address is to each kind of download.
 const HTTPS_WAY: &str = "downloads may not reach";
-const OCI_WAY: &str =
+pub(super) const OCI_WAY: &str =
     "is asked only when `--plain-registry HOST:PORT` of `pliant up` names the registry";
 
 /// Why a source could not be fetched.
@@ -123,21 +124,31 @@ impl Fetcher {
         let unreachable = |why: String| FetchError::Unreachable { url: url.clone(), why };
         let image: Reference = reference.parse().map_err(|e| unreachable(format!("{e}")))?;
         let registry = image.resolve_registry().to_owned();
-        if !self.rules.plain_registries.contains(&registry) {
-            let (host, port) = registry.rsplit_once(':').unwrap_or((&registry, "443"));
-            resolve(host, port.parse().unwrap_or(443), OCI_WAY).await?;
+        // The operator has named a plain registry and trusts where it leads.
+        let gate = match self.rules.plain_registries.contains(&registry) {
+            true => None,
+            false => Some(Gate::open().await.map_err(|e| unreachable(e.to_string()))?),
+        };
+        let client = registry_client(&self.rules.plain_registries, gate.as_ref());
+        let pulled = self.pull(&client, &image, &url).await;
+        match gate.as_ref().and_then(Gate::refusal) {
+            Some(refusal) if pulled.is_err() => Err(refusal),
+            _ => pulled,
         }
-        let client = Client::new(ClientConfig {
-            protocol: ClientProtocol::HttpsExcept(self.rules.plain_registries.clone()),
-            connect_timeout: Some(CONNECT_LIMIT),
-            read_timeout: Some(DOWNLOAD_LIMIT),
-            ..ClientConfig::default()
-        });
+    }
+
+    async fn pull(
+        &self,
+        client: &Client,
+        image: &Reference,
+        url: &str,
+    ) -> Result<(Digest, ArtifactMeta), FetchError> {
+        let unreachable = |why: String| FetchError::Unreachable { url: url.to_owned(), why };
         let auth = RegistryAuth::Anonymous;
-        let pulled = client.pull_manifest(&image, &auth).await;
+        let pulled = client.pull_manifest(image, &auth).await;
         let (manifest, _) = pulled.map_err(|e| unreachable(chain(&e)))?;
         let OciManifest::Image(manifest) = manifest else {
-            return Err(FetchError::NotOne(url, "it is an index of several".into()));
+            return Err(FetchError::NotOne(url.to_owned(), "it is an index of several".into()));
         };
         let wasm: Vec<_> = manifest
             .layers
@@ -146,17 +157,33 @@ impl Fetcher {
             .collect();
         let [layer] = wasm.as_slice() else {
             let why = format!("it has {} layers of application/wasm", wasm.len());
-            return Err(FetchError::NotOne(url, why));
+            return Err(FetchError::NotOne(url.to_owned(), why));
         };
         let expected = layer.digest.parse().ok();
-        let blob = client.pull_blob_stream(&image, *layer).await;
+        let blob = client.pull_blob_stream(image, *layer).await;
         let blob = blob.map_err(|e| unreachable(chain(&e)))?.stream.boxed();
         Ok(self.store.put(expected, MAX_ARCHIVE_BYTES, blob).await?)
     }
 }
 
+/// A client of registries; with a gate every connection goes through it.
+pub(super) fn registry_client(plain: &[String], gate: Option<&Gate>) -> Client {
+    Client::new(ClientConfig {
+        protocol: ClientProtocol::HttpsExcept(plain.to_vec()),
+        connect_timeout: Some(CONNECT_LIMIT),
+        read_timeout: Some(DOWNLOAD_LIMIT),
+        https_proxy: gate.map(Gate::url),
+        http_proxy: gate.map(Gate::url),
+        ..ClientConfig::default()
+    })
+}
+
 /// Resolves a name and refuses it when any of its addresses may not be reached.
-async fn resolve(host: &str, port: u16, way: &'static str) -> Result<SocketAddr, FetchError> {
+pub(super) async fn resolve(
+    host: &str,
+    port: u16,
+    way: &'static str,
+) -> Result<SocketAddr, FetchError> {
     let url = format!("{host}:{port}");
     let found = tokio::net::lookup_host((host, port)).await;
     let found: Vec<_> = found

@@ -1,6 +1,7 @@
 //! Artifacts: bytes by their digest, streamed in, verified, inspected once.
 
 mod fetch;
+mod gate;
 mod meta;
 mod store;
 

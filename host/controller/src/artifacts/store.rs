@@ -159,6 +159,22 @@ impl ArtifactStore {
         Ok((found, kept))
     }
 
+    /// Forgets an artifact; one that is not there is forgotten already.
+    ///
+    /// # Errors
+    /// The disk failed.
+    pub fn remove(&self, digest: Digest) -> Result<(), StoreError> {
+        let path = self.object(digest);
+        // The bytes last: what is found again without them is made anew from nothing.
+        for path in [path.with_extension("json"), path] {
+            match std::fs::remove_file(path) {
+                Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error.into()),
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+
     fn keep(
         &self,
         file: tempfile::NamedTempFile,

@@ -1,15 +1,19 @@
 //! Artifacts over HTTP: streamed in and out, verified on the way.
 
-use super::{context::Api, error::ApiError};
+use super::{
+    context::Api,
+    error::ApiError,
+    page::{page, state_at},
+};
 use crate::artifacts::MAX_ARCHIVE_BYTES;
 use axum::{
     Json,
     body::Body,
-    extract::{Path, State},
+    extract::{Path, Query, State, rejection::QueryRejection},
     http::{HeaderMap, StatusCode, header},
     response::{IntoResponse, Response},
 };
-use pliant_api::body::{ArtifactView, Page};
+use pliant_api::body::{ArtifactView, Page, PageQuery};
 use pliant_types::{Digest, codes::Code};
 use std::collections::BTreeSet;
 use tokio_util::io::ReaderStream;
@@ -19,7 +23,7 @@ fn digest(text: &str) -> Result<Digest, ApiError> {
 }
 
 /// Digests that a version or a result names.
-fn in_use(api: &Api) -> BTreeSet<Digest> {
+pub(super) fn in_use(api: &Api) -> BTreeSet<Digest> {
     let state = api.newest().state;
     let versions = state.versions.iter().map(|(_, version)| version.record.digest);
     let results = state.executions.iter().filter_map(|(_, e)| e.results.as_ref().map(|r| r.digest));
@@ -74,12 +78,19 @@ pub(super) async fn get(
 }
 
 /// GET `/v1/artifacts`
-pub(super) async fn list(State(api): State<Api>) -> Result<Json<Page<ArtifactView>>, ApiError> {
+pub(super) async fn list(
+    State(api): State<Api>,
+    query: Result<Query<PageQuery>, QueryRejection>,
+) -> Result<Json<Page<ArtifactView>>, ApiError> {
+    let Query(query) = query?;
+    let published = state_at(&api, query.min_revision).await?;
     let used = in_use(&api);
-    let items = api.artifacts.list()?;
-    let items = items.into_iter().map(|(digest, meta)| meta.view(digest, used.contains(&digest)));
-    let items = items.collect();
-    Ok(Json(Page { items, revision: api.newest().state.revision(), next_cursor: None }))
+    let rows = api
+        .artifacts
+        .list()?
+        .into_iter()
+        .map(|(digest, meta)| (digest.to_string(), meta.view(digest, used.contains(&digest))));
+    Ok(Json(page(&published, &query, rows)?))
 }
 
 /// GET `/v1/artifacts/{digest}/view`

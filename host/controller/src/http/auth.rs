@@ -3,7 +3,7 @@
 use super::{context::Api, error::ApiError};
 use axum::{
     extract::{Request, State},
-    http::header,
+    http::{HeaderMap, header},
     middleware::Next,
     response::Response,
 };
@@ -16,19 +16,24 @@ pub(super) async fn require_token(
     request: Request,
     next: Next,
 ) -> Result<Response, ApiError> {
-    let sent = request
-        .headers()
-        .get(header::AUTHORIZATION)
-        .and_then(|value| value.to_str().ok())
-        .and_then(|value| value.strip_prefix("Bearer "))
-        .map(str::trim);
-    match sent {
+    match sent(request.headers()) {
         None => Err(ApiError::new(Code::Unauthorized, "the request has no bearer token")),
         Some(sent) if !same(sent, &api.token) => {
             Err(ApiError::new(Code::Unauthorized, "the token is not one of this cluster"))
         }
         Some(_) => Ok(next.run(request).await),
     }
+}
+
+/// Whether a request to an open route carries the token.
+pub(super) fn has_token(api: &Api, headers: &HeaderMap) -> bool {
+    sent(headers).is_some_and(|sent| same(sent, &api.token))
+}
+
+/// The token of a request; the scheme's name has no case (RFC 9110, 11.1).
+fn sent(headers: &HeaderMap) -> Option<&str> {
+    let (scheme, token) = headers.get(header::AUTHORIZATION)?.to_str().ok()?.split_once(' ')?;
+    scheme.eq_ignore_ascii_case("bearer").then(|| token.trim())
 }
 
 /// Equal digests of both, so that neither length nor content shows in the time it takes.

@@ -1,10 +1,10 @@
 //! The process itself: health, readiness, version, journal.
 
-use super::{context::Api, error::ApiError};
+use super::{auth::has_token, context::Api, error::ApiError};
 use axum::{
     Json,
     extract::State,
-    http::StatusCode,
+    http::{HeaderMap, StatusCode},
     response::{IntoResponse, Response},
 };
 use pliant_api::body::{JournalStats, ServerVersion};
@@ -26,11 +26,12 @@ pub(super) async fn ready(State(api): State<Api>) -> Response {
 }
 
 /// GET `/v1/version`
-pub(super) async fn version(State(api): State<Api>) -> Json<ServerVersion> {
+pub(super) async fn version(State(api): State<Api>, headers: HeaderMap) -> Json<ServerVersion> {
     Json(ServerVersion {
         version: env!("CARGO_PKG_VERSION").to_owned(),
         api_version: pliant_types::spec::API_VERSION.to_owned(),
-        cluster: api.cluster.clone(),
+        // Needs no token, so whoever has none is not told where the cluster keeps its files.
+        cluster: has_token(&api, &headers).then(|| api.cluster.clone()),
     })
 }
 

@@ -105,7 +105,10 @@ impl From<FetchError> for ApiError {
 
 impl From<QueryRejection> for ApiError {
     fn from(error: QueryRejection) -> Self {
-        Self::new(Code::BodyInvalid, error.body_text())
+        // The sentence about the parameter, without the library's own words before it.
+        let text = error.body_text();
+        let words = text.split_once(": ").map_or(text.as_str(), |(_, words)| words);
+        Self::new(Code::BodyInvalid, format!("in the query: {words}"))
     }
 }
 
@@ -117,6 +120,12 @@ impl From<BytesRejection> for ApiError {
         }
         Self::new(Code::BodyInvalid, error.body_text())
     }
+}
+
+/// Answers a method that the path does not take; the header Allow is set by the router.
+pub(super) async fn no_method(request: axum::extract::Request) -> ApiError {
+    let (method, path) = (request.method(), request.uri().path());
+    ApiError::new(Code::MethodNotAllowed, format!("{path} does not take {method}"))
 }
 
 /// Answers what no route takes.

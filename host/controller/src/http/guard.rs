@@ -1,6 +1,6 @@
 //! What happens to every request: host check, revision header, figures, one log line.
 
-use super::{context::Api, error::ApiError};
+use super::{context::Api, error::ApiError, strict};
 use axum::{
     extract::{MatchedPath, Request, State},
     http::{HeaderValue, header},
@@ -21,11 +21,10 @@ pub(super) async fn every_request(
     let method = request.method().clone();
     let route = request.extensions().get::<MatchedPath>().map(|p| p.as_str().to_owned());
     let route = route.unwrap_or_else(|| "none".to_owned());
-    if !is_local_host(&request) {
-        let words = "the Host header names another host than this loopback address";
-        return ApiError::new(Code::Forbidden, words).into_response();
-    }
-    let mut response = next.run(request).await;
+    let mut response = match check(&request, &route) {
+        Ok(()) => next.run(request).await,
+        Err(refusal) => refusal.into_response(),
+    };
     if !response.headers().contains_key(REVISION)
         && let Ok(value) = HeaderValue::from_str(&api.newest().state.revision().to_string())
     {
@@ -35,6 +34,14 @@ pub(super) async fn every_request(
     api.figures().request(method.as_str(), &route, status, started.elapsed());
     tracing::debug!(%method, route, status, micros = started.elapsed().as_micros(), "request");
     response
+}
+
+fn check(request: &Request, route: &str) -> Result<(), ApiError> {
+    if !is_local_host(request) {
+        let words = "the Host header names another host than this loopback address";
+        return Err(ApiError::new(Code::Forbidden, words));
+    }
+    strict::check(request, route)
 }
 
 /// A page in a browser that was led here by another name has no business on loopback.

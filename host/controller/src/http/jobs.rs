@@ -14,7 +14,7 @@ use axum::{
     response::{IntoResponse, Response},
 };
 use pliant_api::{
-    body::{JobSummary, Page, PageQuery},
+    body::{JobSummary, Page, PageQuery, RevisionQuery},
     headers::etag,
     routes::JobRef,
 };
@@ -63,7 +63,7 @@ pub(super) fn find<'a>(
 pub(super) async fn show(
     State(api): State<Api>,
     Path((namespace, job)): JobPath,
-    query: Result<Query<PageQuery>, QueryRejection>,
+    query: Result<Query<RevisionQuery>, QueryRejection>,
 ) -> Result<Response, ApiError> {
     let Query(query) = query?;
     let (namespace, reference) = parse_path(&namespace, &job)?;

@@ -21,6 +21,7 @@ mod page;
 mod rollouts;
 mod routes;
 mod sentence;
+mod strict;
 mod submit;
 mod verbs;
 mod versions;
@@ -98,7 +99,7 @@ pub fn router(api: Api) -> Router {
     closed
         .merge(open)
         .fallback(error::no_route)
-        .method_not_allowed_fallback(error::no_route)
+        .method_not_allowed_fallback(error::no_method)
         .layer(middleware::from_fn_with_state(api.clone(), guard::every_request))
         .with_state(api)
 }

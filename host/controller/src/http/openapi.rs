@@ -6,6 +6,7 @@ use axum::{
 };
 use pliant_api::{body, problem::Problem, routes as path};
 use serde_json::{Map, Value, json};
+use std::{collections::BTreeMap, sync::LazyLock};
 use utoipa::{
     IntoParams, PartialSchema, ToSchema,
     openapi::{
@@ -37,6 +38,7 @@ enum Gives {
     Stream(&'static str),
     Bytes,
     Text,
+    Headers,
 }
 
 macro_rules! operations {
@@ -96,6 +98,7 @@ operations! {
     "get" path::ARTIFACTS, "The artifact store.", Takes::Nothing, Gives::Page("ArtifactView");
     "put" path::ARTIFACT, "Store bytes under their digest.", Takes::Bytes, Gives::Json("ArtifactView");
     "get" path::ARTIFACT, "The bytes of an artifact.", Takes::Nothing, Gives::Bytes;
+    "head" path::ARTIFACT, "Whether the store has an artifact, and its size.", Takes::Nothing, Gives::Headers;
     "get" path::ARTIFACT_VIEW, "What an artifact is.", Takes::Nothing, Gives::Json("ArtifactView");
 }
 
@@ -140,21 +143,30 @@ fn describe(operation: &Operation) -> Value {
         ),
         Gives::Stream(name) => ("text/event-stream", reference(name)),
         Gives::Bytes => ("application/octet-stream", json!({"type": "string", "format": "binary"})),
-        Gives::Text => ("text/plain", json!({"type": "string"})),
+        Gives::Text | Gives::Headers => ("text/plain", json!({"type": "string"})),
     };
+    let content = json!({kind: {"schema": schema}});
     let open = [path::HEALTH, path::READY, path::OPENAPI, path::SERVER_VERSION];
     let mut described = json!({
         "summary": operation.summary,
         "operationId": operation_id(operation),
         "parameters": parameters(operation),
         "responses": {
-            "200": {"description": "As asked.", "content": {kind: {"schema": schema}}},
+            "200": {"description": "As asked.", "content": content},
             "default": {
                 "description": "Refused; the code says why.",
                 "content": {"application/problem+json": {"schema": reference("Problem")}},
             },
         },
     });
+    match operation.gives {
+        Gives::Headers => described["responses"]["200"] = json!({"description": "It is there."}),
+        _ if creates(operation) => {
+            described["responses"]["201"] =
+                json!({"description": "Made anew.", "content": content});
+        }
+        _ => {}
+    }
     if !open.contains(&operation.path) {
         described["security"] = json!([{"token": []}]);
     }
@@ -171,6 +183,11 @@ fn describe(operation: &Operation) -> Value {
     };
     described["requestBody"] = json!({"required": true, "content": body});
     described
+}
+
+/// Whether an operation answers 201 when there was nothing before.
+fn creates(operation: &Operation) -> bool {
+    matches!((operation.method, operation.path), ("put", path::JOB | path::ARTIFACT))
 }
 
 fn reference(name: &str) -> Value {
@@ -214,7 +231,10 @@ fn query(operation: &Operation) -> Vec<Parameter> {
         ("get", path::JOB_DIFF) => body::DiffQuery::into_params(place),
         ("get", path::JOB_RESULTS) => body::RunQuery::into_params(place),
         ("get", path::EXECUTION_LOGS) => body::LogQuery::into_params(place),
-        ("get", path::EVENTS | path::JOB_EVENTS) => body::WatchQuery::into_params(place),
+        ("get", path::JOB) => body::RevisionQuery::into_params(place),
+        ("get", path::EVENTS | path::JOB_EVENTS | path::ROUTES) => {
+            body::WatchQuery::into_params(place)
+        }
         _ => match operation.gives {
             Gives::Page(_) if operation.path != path::NAMESPACES => {
                 body::PageQuery::into_params(place)
@@ -222,6 +242,18 @@ fn query(operation: &Operation) -> Vec<Parameter> {
             _ => Vec::new(),
         },
     }
+}
+
+/// Names behind the question mark that an operation knows; `None` when there is no such operation.
+pub(super) fn query_names(method: &str, path: &str) -> Option<&'static [String]> {
+    static NAMES: LazyLock<BTreeMap<String, Vec<String>>> = LazyLock::new(|| {
+        let names = |operation| query(operation).into_iter().map(|p| p.name).collect();
+        let key = |o: &Operation| format!("{} {}", o.method.to_uppercase(), o.path);
+        OPERATIONS.iter().map(|operation| (key(operation), names(operation))).collect()
+    });
+    // A route of GET answers HEAD as well.
+    let method = if method == "HEAD" { "GET" } else { method };
+    NAMES.get(&format!("{method} {path}")).map(Vec::as_slice)
 }
 
 macro_rules! collect {

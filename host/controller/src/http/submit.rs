@@ -2,6 +2,7 @@
 
 use super::{
     answer,
+    artifacts::in_use,
     context::Api,
     error::ApiError,
     hosts::json,
@@ -20,7 +21,7 @@ use axum::{
     response::{IntoResponse, Response},
 };
 use pliant_api::{
-    body::{RollbackBody, SubmitAnswer, SubmitQuery},
+    body::{ArtifactKind, RollbackBody, SubmitAnswer, SubmitQuery},
     headers::{Precondition, etag},
     parse::{Format, ParsedJob, parse},
     problem::{FieldError, Problem},
@@ -111,9 +112,10 @@ fn parse_one(headers: &HeaderMap, body: &Bytes) -> Result<ParsedJob, ApiError> {
     let kind = headers.get(header::CONTENT_TYPE).and_then(|v| v.to_str().ok()).unwrap_or_default();
     let format = Format::of_content_type(kind).ok_or_else(|| {
         let words = format!(
-            "Content-Type {kind:?} is none of application/yaml, application/json, application/toml"
+            "Content-Type {kind:?} is none of application/yaml, application/json, \
+             application/toml, in UTF-8"
         );
-        ApiError::new(Code::BodyInvalid, words)
+        ApiError::new(Code::MediaUnsupported, words)
     })?;
     let text = std::str::from_utf8(body)
         .map_err(|e| ApiError::new(Code::BodyInvalid, format!("the body is not UTF-8: {e}")))?;
@@ -212,10 +214,13 @@ async fn resolve(
         Source::Oci(rest) => api.fetcher.oci(rest).await.map_err(ApiError::from),
     };
     match fetched {
-        Ok((digest, meta)) => {
-            check_verdict(parsed, &meta)?;
-            Ok((digest, None))
-        }
+        Ok((digest, meta)) => match check_verdict(parsed, &meta) {
+            Ok(()) => Ok((digest, None)),
+            Err(refusal) => {
+                forget(api, digest, &meta)?;
+                Err(refusal)
+            }
+        },
         Err(error) if error.0.code == Code::ArtifactUnreachable => {
             let published = api.newest();
             let uid = published.state.index.job(namespace, name);
@@ -234,6 +239,15 @@ async fn resolve(
         }
         Err(error) => Err(error),
     }
+}
+
+/// What was sent for a submission that is refused was a mistake, perhaps a private file: nobody
+/// shall find it in the store. What a version or result names stays, and so do archives.
+fn forget(api: &Api, digest: Digest, meta: &ArtifactMeta) -> Result<(), ApiError> {
+    if meta.kind == ArtifactKind::Archive || in_use(api).contains(&digest) {
+        return Ok(());
+    }
+    Ok(api.artifacts.remove(digest)?)
 }
 
 fn component_of(spec: &pliant_types::JobSpec) -> Option<&Source> {

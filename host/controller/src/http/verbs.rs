@@ -48,7 +48,12 @@ pub(super) fn key_of(
     headers: &HeaderMap,
     asked: &[&[u8]],
 ) -> Result<Option<(IdempotencyKey, Digest)>, ApiError> {
-    let Some(value) = headers.get(IDEMPOTENCY_KEY) else { return Ok(None) };
+    let mut sent = headers.get_all(IDEMPOTENCY_KEY).iter();
+    let Some(value) = sent.next() else { return Ok(None) };
+    if sent.next().is_some() {
+        let words = "a request has one Idempotency-Key, this one has several";
+        return Err(ApiError::new(Code::BodyInvalid, words));
+    }
     let key = value.to_str().unwrap_or_default();
     check_key(key).map_err(|words| ApiError::new(Code::BodyInvalid, words))?;
     let mut hash = Sha256::new();

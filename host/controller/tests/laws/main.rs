@@ -7,3 +7,4 @@ mod frames;
 mod http;
 mod journal;
 mod rig;
+mod strict;

@@ -61,7 +61,7 @@ impl Rig {
         rig
     }
 
-    async fn push(&self, bytes: &'static [u8]) -> String {
+    pub(crate) async fn push(&self, bytes: &'static [u8]) -> String {
         let hash = Sha256::digest(bytes);
         let digest = hash.iter().fold("sha256:".to_owned(), |t, byte| format!("{t}{byte:02x}"));
         let put = self.request(Method::PUT, &format!("/v1/artifacts/{digest}")).body(bytes);
@@ -72,6 +72,10 @@ impl Rig {
 
     pub(crate) fn request(&self, method: Method, path: &str) -> RequestBuilder {
         self.client.request(method, format!("{}{path}", self.base)).bearer_auth(TOKEN)
+    }
+
+    pub(crate) async fn execute(&self, request: reqwest::Request) -> Answer {
+        read(self.client.execute(request).await.unwrap()).await
     }
 
     pub(crate) async fn get(&self, path: &str) -> Answer {
@@ -160,7 +164,10 @@ pub(crate) fn job(name: &str) -> String {
 }
 
 pub(crate) async fn answer(request: RequestBuilder) -> Answer {
-    let answer = request.send().await.unwrap();
+    read(request.send().await.unwrap()).await
+}
+
+async fn read(answer: reqwest::Response) -> Answer {
     let status = answer.status().as_u16();
     let text = answer.text().await.unwrap();
     let body = serde_json::from_str(&text).unwrap_or(Value::String(text));

@@ -59,7 +59,7 @@ impl Damage {
 #[derive(Debug, thiserror::Error)]
 pub enum OpenError {
     /// Somebody else has it open.
-    #[error("{path} is in use by {holder}; stop that process first")]
+    #[error("{path} is in use by {holder}; stop that process first, removing LOCK does not help")]
     Locked {
         /// The lock file.
         path: String,

@@ -25,7 +25,7 @@ pub(crate) mod walk;
 
 pub use inspect::{Inspection, dump, inspect};
 pub use open::{DurableOptions, DurableStore};
-pub use salvage::{SalvageError, Salvaged, salvage};
+pub use salvage::{SalvageError, Salvaged, SoundBatches, salvage};
 pub use space::{Space, SpaceProbe, SystemSpace};
 
 #[cfg(test)]

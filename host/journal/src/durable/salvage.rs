@@ -35,6 +35,14 @@ pub enum SalvageError {
         /// What breaks the chain.
         why: String,
     },
+    /// Sound batches would be given up, and nobody said that they may be.
+    #[error("batches {} to {reachable} are sound and would be given up", to.next())]
+    Sound {
+        /// What was asked for.
+        to: Sequence,
+        /// The last sound batch.
+        reachable: Sequence,
+    },
     /// What would be left could not be built into a state.
     #[error("batches up to {floor} are trimmed and no snapshot is between them and {to}")]
     NoSnapshot {
@@ -52,6 +60,15 @@ impl From<EngineError> for SalvageError {
     fn from(error: EngineError) -> Self {
         Self::Open(OpenError::Engine(error))
     }
+}
+
+/// What becomes of sound batches behind the one that is named.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SoundBatches {
+    /// None may be lost: the salvage is refused.
+    Keep,
+    /// They are given up; the old store is moved aside all the same.
+    GiveUp,
 }
 
 /// What was kept.
@@ -73,9 +90,13 @@ pub struct Salvaged {
 ///
 /// # Errors
 /// See [`SalvageError`]; the journal is then as it was.
-pub fn salvage(options: &DurableOptions, to: Sequence) -> Result<Salvaged, SalvageError> {
+pub fn salvage(
+    options: &DurableOptions,
+    to: Sequence,
+    sound: SoundBatches,
+) -> Result<Salvaged, SalvageError> {
     let reading = Reading::begin(options)?;
-    let outcome = rebuild(options, &reading, to);
+    let outcome = check_sound(&reading, to, sound).and_then(|()| rebuild(options, &reading, to));
     let abandoned = match &outcome {
         Ok(_) => reading.snapshot_files()?.abandon_above(to)?,
         Err(_) => vec![],
@@ -93,6 +114,21 @@ pub fn salvage(options: &DurableOptions, to: Sequence) -> Result<Salvaged, Salva
     head.write_synced(&witness, Stop::Clean)?;
     let moved_to = finish_swap(&layout)?;
     Ok(Salvaged { head: to, floor: meta.floor, moved_to, abandoned })
+}
+
+/// Refuses to give up what is sound, unless that was said.
+fn check_sound(reading: &Reading, to: Sequence, sound: SoundBatches) -> Result<(), SalvageError> {
+    let (SoundBatches::Keep, Some(engine), Some(mut chain)) =
+        (sound, &reading.engine, reading.base())
+    else {
+        return Ok(());
+    };
+    // How it ends does not matter here: the chain stands at the last sound batch.
+    let _end = walk(engine, &mut chain, |_| Ok(()));
+    match chain.head() {
+        reachable if reachable > to => Err(SalvageError::Sound { to, reachable }),
+        _ => Ok(()),
+    }
 }
 
 /// Writes the new store beside the old one; gives its meta record and the hash of its head.
@@ -145,7 +181,6 @@ fn fill(engine: &Engine, reading: &Reading, to: Sequence) -> Result<(Meta, Diges
     Ok((meta, end.hash()))
 }
 
-/// The two ends of what was copied, or how far it is sound and why no further.
 /// The two ends of what was copied, or how far it is sound and why no further.
 type Copied = Result<(Chain, Chain), (Sequence, String)>;
 

@@ -57,8 +57,10 @@ pub(crate) struct Ballast {
     len_bytes: u64,
 }
 
-/// Ballast is laid down only where it is less than this part of the free space.
+/// Ballast takes no larger part of the free space than one of so many: a small disk gets a small one.
 const MAX_PART_OF_FREE: u64 = 8;
+/// Below this it would not hold what a few stops write.
+const MIN_BALLAST_BYTES: u64 = 512 * 1024;
 
 static BLOCK: [u8; 64 * 1024] = [0xb5; 64 * 1024];
 
@@ -70,21 +72,22 @@ impl Ballast {
 
     /// Gives the ballast up if less than its size is free.
     pub(crate) fn release_if_full(&self, space: Space) -> Result<Option<Note>, EngineError> {
-        if space.free_bytes >= self.len_bytes {
+        let Ok(found) = fs::metadata(&self.path) else { return Ok(None) };
+        if space.free_bytes >= found.len() {
             return Ok(None);
         }
-        let Ok(found) = fs::metadata(&self.path) else { return Ok(None) };
         fs::remove_file(&self.path).map_err(doing("giving up the ballast"))?;
         Ok(Some(Note::BallastReleased { len_bytes: found.len() }))
     }
 
-    /// Lays it down if it is not there and there is ample room.
+    /// Lays it down if it is not there, as large as the room allows.
     pub(crate) fn lay(&self, space: Space) -> Result<(), EngineError> {
-        let ample = space.free_bytes / MAX_PART_OF_FREE > self.len_bytes;
-        if self.len_bytes == 0 || !ample || self.path.exists() {
+        let len_bytes = self.len_bytes.min(space.free_bytes / MAX_PART_OF_FREE);
+        if len_bytes < MIN_BALLAST_BYTES.min(self.len_bytes) || len_bytes == 0 || self.path.exists()
+        {
             return Ok(());
         }
-        let blocks = self.len_bytes.div_ceil(BLOCK.len() as u64);
+        let blocks = len_bytes.div_ceil(BLOCK.len() as u64);
         let blocks = usize::try_from(blocks).unwrap_or(usize::MAX);
         write_synced(&self.path, &vec![&BLOCK[..]; blocks])?;
         sync_parent(&self.path)

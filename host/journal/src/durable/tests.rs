@@ -138,7 +138,7 @@ fn a_lost_meta_record_is_damage_and_can_be_salvaged() {
     let (_dir, path) = written();
     tamper(&path, |batch| batch.remove(&layout::META_KEY));
     assert_eq!(damage_of(open(&path)).at, crate::Place::Meta);
-    salvage(&options(&path), Sequence(3)).unwrap();
+    salvage(&options(&path), Sequence(3), SoundBatches::Keep).unwrap();
     let opened = open(&path).unwrap();
     assert_eq!((opened.head, opened.epoch), (Sequence(3), crate::Epoch(1)));
 }
@@ -155,7 +155,7 @@ fn a_lost_witness_is_damage_and_can_be_salvaged() {
     let (_dir, path) = written();
     std::fs::remove_file(path.join("HEAD")).unwrap();
     assert_eq!(damage_of(open(&path)).at, crate::Place::Head);
-    salvage(&options(&path), Sequence(3)).unwrap();
+    salvage(&options(&path), Sequence(3), SoundBatches::Keep).unwrap();
     let opened = open(&path).unwrap();
     assert_eq!(opened.snapshot.map(|it| it.at), Some(Sequence(3)));
 }

@@ -84,7 +84,7 @@ impl Vessel {
     /// Takes the lock of a directory, which is made if need be, before anything else is touched.
     pub(crate) fn lock(dir: &Path) -> Result<Arc<LockFile>, OpenError> {
         make_dir(dir)?;
-        Ok(Arc::new(LockFile::acquire(&Layout(dir).lock())?))
+        Ok(Arc::new(LockFile::acquire(dir, &Layout(dir).lock())?))
     }
 
     /// Opens what the lock protects, lets `verify` judge it, and makes what it says was recovered

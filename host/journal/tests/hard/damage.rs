@@ -8,7 +8,7 @@ use std::{
 
 use pliant_journal::{
     OpenError, Place, Sequence,
-    durable::{SalvageError, dump, inspect, salvage},
+    durable::{SalvageError, SoundBatches, dump, inspect, salvage},
 };
 
 use crate::rig::{self, Random};
@@ -156,13 +156,13 @@ fn what_the_engine_would_not_notice_is_named_and_salvaged() {
         assert_eq!((found.floor.0, found.head.0, found.batches), (15, 29, 14), "{name}");
         assert!(rig::open(&path).is_err(), "looking changes nothing");
 
-        let too_far = salvage(&options, Sequence(30)).unwrap_err();
+        let too_far = salvage(&options, Sequence(30), SoundBatches::Keep).unwrap_err();
         let reachable = Sequence(29);
         assert!(
             matches!(&too_far, SalvageError::Unreachable { reachable: r, .. } if *r == reachable),
             "{name}: {too_far}"
         );
-        let kept = salvage(&options, damage.salvage_to().unwrap()).unwrap();
+        let kept = salvage(&options, damage.salvage_to().unwrap(), SoundBatches::Keep).unwrap();
         assert_eq!((kept.head.0, kept.floor.0), (29, 15));
         assert_eq!(kept.abandoned, [Sequence(40)], "a snapshot of what is given up");
         assert!(kept.moved_to.unwrap().is_dir(), "the old store is kept");
@@ -202,8 +202,25 @@ fn an_older_store_is_noticed_and_the_loss_can_be_accepted() {
         matches!(error, OpenError::Regressed { witness, found } if (witness, found) == (eleven, ten)),
         "{error}"
     );
-    salvage(&rig::options(&path), ten).unwrap();
+    salvage(&rig::options(&path), ten, SoundBatches::Keep).unwrap();
     assert_goes_on(&path, 10);
+}
+
+#[test]
+fn sound_batches_are_given_up_only_when_that_is_said() {
+    let dir = rig::tempdir();
+    let path = sound(dir.path());
+    let options = rig::options(&path);
+    for to in [0, 15, 59] {
+        let refused = salvage(&options, Sequence(to), SoundBatches::Keep).unwrap_err();
+        let SalvageError::Sound { reachable, .. } = refused else { panic!("{to}: {refused}") };
+        assert_eq!(reachable, Sequence(HEAD));
+    }
+    let opened = rig::open(&path).unwrap();
+    rig::assert_whole(&opened, HEAD);
+    opened.journal.close().unwrap();
+    let kept = salvage(&options, Sequence(59), SoundBatches::GiveUp).unwrap();
+    assert_eq!(kept.head, Sequence(59));
 }
 
 #[test]
@@ -213,9 +230,9 @@ fn a_snapshot_is_enough_when_no_batch_can_be_read() {
     std::fs::write(path.join("store/db"), vec![7; 1 << 20]).unwrap();
     assert!(rig::open(&path).is_err());
     let options = rig::options(&path);
-    let error = salvage(&options, Sequence(41)).unwrap_err();
+    let error = salvage(&options, Sequence(41), SoundBatches::Keep).unwrap_err();
     assert!(matches!(error, SalvageError::Unreachable { .. }), "{error}");
-    let kept = salvage(&options, Sequence(40)).unwrap();
+    let kept = salvage(&options, Sequence(40), SoundBatches::Keep).unwrap();
     assert_eq!((kept.head.0, kept.floor.0), (40, 40));
     assert_goes_on(&path, 40);
 }

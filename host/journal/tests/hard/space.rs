@@ -50,9 +50,16 @@ impl Drop for Tmpfs {
 
 const BALLAST_BYTES: u64 = 2 * 1024 * 1024;
 
+/// What a journal gets that is told nothing: more than an eighth of a tiny disk.
+const DEFAULT_BALLAST_BYTES: u64 = 16 * 1024 * 1024;
+
 fn open(dir: &Path) -> pliant_journal::Opened {
+    open_with(dir, BALLAST_BYTES)
+}
+
+fn open_with(dir: &Path, ballast_bytes: u64) -> pliant_journal::Opened {
     let mut options = rig::options(dir);
-    options.ballast_bytes = BALLAST_BYTES;
+    options.ballast_bytes = ballast_bytes;
     pliant_journal::Opener::open(&pliant_journal::durable::DurableStore::new(options)).unwrap()
 }
 
@@ -118,6 +125,35 @@ fn a_full_disk_stops_the_journal_and_the_ballast_lets_it_go_on() {
     assert!(matches!(new_work, Append::Committed(_)), "{new_work:?}");
     journal.close().unwrap();
     rig::assert_whole(&open(&path), next + 1);
+}
+
+#[test]
+fn a_tiny_disk_that_is_full_has_room_for_a_few_stops() {
+    for size in ["40m", "60m"] {
+        let dir = tempfile::tempdir().unwrap();
+        let Some(disk) = Tmpfs::mount(dir.path().join("disk"), size) else {
+            return println!("skipped: no right to mount a tmpfs");
+        };
+        let path = disk.0.join("journal");
+        let mut journal = open_with(&path, DEFAULT_BALLAST_BYTES).journal;
+        journal.campaign().unwrap();
+        (1..=5).for_each(|number| rig::append(&mut *journal, number));
+        let _filler = disk.fill_all_but(0);
+        let (number, outcome) = append_until_full(&mut *journal, 6);
+        assert_eq!(outcome, Append::Unknown(Poison::NoSpace), "{size}");
+        let _poisoned = journal.close();
+
+        let opened = open_with(&path, DEFAULT_BALLAST_BYTES);
+        let mut journal = opened.journal;
+        let present = journal.resolve(Sequence(number), rig::id(number)).unwrap();
+        let next = if present == Resolution::Present { number + 1 } else { number };
+        journal.campaign().unwrap();
+        for number in next..next + 20 {
+            let stop = append(&mut *journal, number, Class::Essential);
+            assert!(matches!(stop, Append::Committed(_)), "{size}: {stop:?}");
+        }
+        journal.close().unwrap();
+    }
 }
 
 #[test]

@@ -5,9 +5,10 @@ use crate::{
     fail::{Failure, chain},
 };
 use anyhow::Context as _;
-use pliant_agent::{Agent, Config};
+use pliant_agent::{Agent, AgentError, Config};
 use pliant_driver::Driver;
 use pliant_driver_wasm::{AddressRange, CompilerCommand, OutboundPolicy, WasmDriver, WasmSettings};
+use pliant_journal::OpenError;
 use pliant_types::codes::Code;
 use std::{collections::BTreeMap, net::SocketAddr, sync::Arc};
 
@@ -50,9 +51,25 @@ pub(crate) async fn start(
     }
 }
 
-fn failed(error: &pliant_agent::AgentError) -> Failure {
-    Failure::new(Code::Internal, chain(error))
-        .hint("look at the lines above; the agent did not start")
+fn failed(error: &AgentError) -> Failure {
+    let words = chain(error);
+    match error {
+        AgentError::NotTaken { ledger, .. } => Failure::new(Code::WrongState, words).hint(format!(
+            "bring back the journal that belongs to the ledger (a copy, or its aside/ directory); or give \
+             up what the ledger remembers: move {} aside, and the host is registered anew",
+            ledger.display()
+        )),
+        AgentError::Ledger { source: OpenError::Locked { .. }, .. } => {
+            Failure::new(Code::WrongState, words).hint(
+                "another pliant uses this data directory; stop it, or name another with --data-dir",
+            )
+        }
+        AgentError::Setting { .. } => Failure::new(Code::BodyInvalid, words)
+            .hint("correct the flag that sets it; `pliant up --help` lists them"),
+        AgentError::Directory { .. } => Failure::new(Code::FileUnusable, words),
+        _ => Failure::new(Code::Internal, words)
+            .hint("look at the lines above; the agent did not start"),
+    }
 }
 
 fn driver(
