@@ -65,7 +65,7 @@ fn failed(error: &AgentError) -> Failure {
             )
         }
         AgentError::Setting { .. } => Failure::new(Code::BodyInvalid, words)
-            .hint("correct the flag that sets it; `pliant up --help` lists them"),
+            .hint("correct the flag that sets it; the help of `pliant up` lists them"),
         AgentError::Directory { .. } => Failure::new(Code::FileUnusable, words),
         _ => Failure::new(Code::Internal, words)
             .hint("look at the lines above; the agent did not start"),
