@@ -62,7 +62,7 @@ for _ in $(seq 600); do
     sleep 0.1
 done
 
-show run hello.yaml
+show run hello.yaml --wait done
 url="http://$(cat .pliant/routes.address)/"
 printf '\n$ curl -H "Host: hello.localhost" %s\n' "$url"
 curl -sS -H "Host: hello.localhost" "$url"
@@ -76,7 +76,7 @@ show run hello.yaml
 printf '\n# the same name, another spec: a plan, a new version, a look at the history, and back\n'
 sed 's/count: 2/count: 2\n  env: {COLOUR: red}/' hello.yaml > hello-red.yaml
 show plan hello-red.yaml
-show run hello-red.yaml -m "try red"
+show run hello-red.yaml --wait done -m "try red"
 show job tag hello tried-red
 printf '\n# a version whose guest traps: the rollout fails, says why, and goes back by itself; the old one served on\n'
 sed 's/hello-http.wasm/trap.wasm/; s/count: 2/count: 2\n  restart: {policy: never}/' hello.yaml > hello-bad.yaml
