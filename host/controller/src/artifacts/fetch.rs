@@ -10,6 +10,7 @@ use futures::StreamExt;
 use oci_client::{
     Client, Reference,
     client::{ClientConfig, ClientProtocol},
+    errors::OciDistributionError,
     manifest::OciManifest,
     secrets::RegistryAuth,
 };
@@ -129,7 +130,8 @@ impl Fetcher {
             true => None,
             false => Some(Gate::open().await.map_err(|e| unreachable(e.to_string()))?),
         };
-        let client = registry_client(&self.rules.plain_registries, gate.as_ref());
+        let client = registry_client(&self.rules.plain_registries, gate.as_ref())
+            .map_err(|e| unreachable(chain(&e)))?;
         let pulled = self.pull(&client, &image, &url).await;
         match gate.as_ref().and_then(Gate::refusal) {
             Some(refusal) if pulled.is_err() => Err(refusal),
@@ -166,9 +168,13 @@ impl Fetcher {
     }
 }
 
-/// A client of registries; with a gate every connection goes through it.
-pub(super) fn registry_client(plain: &[String], gate: Option<&Gate>) -> Client {
-    Client::new(ClientConfig {
+/// A client of registries; with a gate every connection goes through it. Never made by `new`, which
+/// takes a client without a gate where the settings fail.
+pub(super) fn registry_client(
+    plain: &[String],
+    gate: Option<&Gate>,
+) -> Result<Client, OciDistributionError> {
+    Client::try_from(ClientConfig {
         protocol: ClientProtocol::HttpsExcept(plain.to_vec()),
         connect_timeout: Some(CONNECT_LIMIT),
         read_timeout: Some(DOWNLOAD_LIMIT),

@@ -152,7 +152,7 @@ mod tests {
         let private = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let registry = private.local_addr().unwrap();
         let gate = Gate::open().await.unwrap();
-        let client = super::super::fetch::registry_client(&[], Some(&gate));
+        let client = super::super::fetch::registry_client(&[], Some(&gate)).unwrap();
         let image = format!("{registry}/guests/web:1").parse().unwrap();
         let auth = oci_client::secrets::RegistryAuth::Anonymous;
         let pulled = client.pull_manifest(&image, &auth).await;
